@@ -154,6 +154,10 @@ void for_each_constant(const GraphData& graph,
     add_constants(graph, seen, on_constant);
 }
 
+std::string body_path(const NodeData& node, std::string_view key, std::string_view around) {
+    return fmt::format("{}{}{}, {}", around, around.empty() ? "" : ", ", node.label(), key);
+}
+
 bool is_short(const NodeData& node, std::span<const ValueFact* const> inputs) {
     return is_within(node, inputs, kMostFoldedIterations);
 }
@@ -186,8 +190,7 @@ Result<std::vector<ValueFact>> infer_body(const InferContext& context,
     }
     Result<std::vector<ValueFact>> outputs = infer_outputs(body, facts);
     if (!outputs.ok()) {
-        return std::move(outputs).error().within(
-            fmt::format("{}, {}", context.node().label(), key));
+        return std::move(outputs).error().within(body_path(context.node(), key));
     }
     context.keep_body_inputs(key, std::move(facts));
     return outputs;
@@ -213,8 +216,7 @@ Result<std::vector<Tensor>> evaluate_body(const NodeData& node,
     if (!outputs.ok()) {
         const std::string number =
             iteration < 0 ? std::string() : fmt::format(", iteration {}", iteration);
-        return std::move(outputs).error().within(
-            fmt::format("{}, {}{}", node.label(), key, number));
+        return std::move(outputs).error().within(body_path(node, key) + number);
     }
     return outputs;
 }

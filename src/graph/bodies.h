@@ -3,12 +3,27 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "graph/op_def.h"
 
 namespace leat {
+
+// What is known of the operands of a node; null: an absent one. `fact_of`: a fact by its value.
+template <class FactOf>
+std::vector<const ValueFact*> operand_facts(const NodeData& node, const FactOf& fact_of) {
+    std::vector<const ValueFact*> facts;
+    facts.reserve(node.inputs.size());
+    for (const ValueId id : node.inputs) {
+        facts.push_back(id.valid() ? &fact_of(id) : nullptr);
+    }
+    return facts;
+}
+
+// "node 'l' (Loop), body", behind what the node is within, if it is in a body itself.
+std::string body_path(const NodeData& node, std::string_view key, std::string_view around = {});
 
 // True if the node's results can be computed now from its operands' elements alone: there is a
 // reference kernel for it and for all nodes in its bodies, and none of them is random.

@@ -44,6 +44,11 @@ bool same_dims(const std::vector<DimSpec>& a, const std::vector<DimSpec>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_dim);
 }
 
+bool same_fact(const ValueFact& a, const ValueFact& b) {
+    return same_but_extents(a, b) && a.extents.has_value() == b.extents.has_value() &&
+           (!a.extents || same_dims(*a.extents, *b.extents));
+}
+
 class Inference {
   public:
     Inference(const GraphData& graph,
@@ -395,11 +400,6 @@ bool same_but_extents(const ValueFact& a, const ValueFact& b) {
     return a.value->bytes() == b.value->bytes() || bytes == 0 ||
            (a.value->dtype() != DType::kString && bytes <= kMaxComparedBytes &&
             std::memcmp(a.value->bytes(), b.value->bytes(), size_t(bytes)) == 0);
-}
-
-bool same_fact(const ValueFact& a, const ValueFact& b) {
-    return same_but_extents(a, b) && a.extents.has_value() == b.extents.has_value() &&
-           (!a.extents || same_dims(*a.extents, *b.extents));
 }
 
 Result<std::vector<ValueFact>> infer_graph(const GraphData& graph,

@@ -38,11 +38,6 @@ struct FormerInference {
     const NodeTwins& twins;  // empty: none are known
 };
 
-// True only if both are known to say the same: large values are not compared.
-bool same_fact(const ValueFact& a, const ValueFact& b);
-// The same, whatever symbolic elements they have.
-bool same_but_extents(const ValueFact& a, const ValueFact& b);
-
 // The same, with what is known of other given inputs: a node whose inputs have the facts they had
 // is not looked at, and keeps its results'; one whose inputs have the facts of its twin's gets the
 // twin's.
@@ -50,6 +45,10 @@ Result<SharedFacts> infer_graph_again(const GraphData& graph,
                                       std::span<const ValueFact> given_inputs,
                                       const InferenceOptions& options,
                                       const FormerInference& former);
+
+// True only if both are known to say the same, but for symbolic elements: large values are not
+// compared.
+bool same_but_extents(const ValueFact& a, const ValueFact& b);
 
 // By node: whether some graph output needs it, where the values marked in `is_known` (by value)
 // need no computing.

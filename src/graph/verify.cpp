@@ -242,10 +242,7 @@ void find_missing_operators(const GraphData& graph,
             ++found->count;
         }
         for (const auto& [key, body] : node.bodies()) {
-            find_missing_operators(
-                *body,
-                fmt::format("{}{}{}, {}", around, around.empty() ? "" : ", ", node.label(), key),
-                missing);
+            find_missing_operators(*body, body_path(node, key, around), missing);
         }
     }
 }
@@ -351,7 +348,7 @@ Result<std::vector<NodeId>> check_structure(const GraphData& graph, bool is_body
     for (const NodeData& node : graph.nodes) {
         for (const auto& [key, body] : node.bodies()) {
             if (Status status = check_structure(*body, true).error(); !status.ok()) {
-                return std::move(status).within(fmt::format("{}, {}", node.label(), key));
+                return std::move(status).within(body_path(node, key));
             }
         }
     }

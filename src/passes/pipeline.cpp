@@ -91,16 +91,16 @@ class PassPipeline {
                 continue;
             }
             has_bodies = true;
-            std::vector<const ValueFact*> inputs;
-            for (const ValueId id : node.inputs) {
-                inputs.push_back(id.valid() ? &context_.facts[size_t(id.index)] : nullptr);
-            }
-            LEAT_ASSIGN_OR_RETURN(BodyInputs given, infer_body_inputs(node, inputs));
+            const auto fact_of = [this](ValueId id) -> const ValueFact& {
+                return context_.facts[size_t(id.index)];
+            };
+            LEAT_ASSIGN_OR_RETURN(BodyInputs given,
+                                  infer_body_inputs(node, operand_facts(node, fact_of)));
             for (auto& [key, facts] : given) {
                 GraphData& body = std::get<Graph>(node.attributes.find(key)->second).data();
                 Status status = rewrite_body(body, facts);
                 if (!status.ok()) {
-                    return std::move(status).within(fmt::format("{}, {}", node.label(), key));
+                    return std::move(status).within(body_path(node, key));
                 }
             }
         }

@@ -72,16 +72,16 @@ Status place_bodies(const GraphData& whole,
         if (!node.has_bodies() || host == nullptr || !host->plans_bodies()) {
             continue;
         }
-        std::vector<const ValueFact*> inputs;
-        for (const ValueId id : node.inputs) {
-            inputs.push_back(id.valid() ? &facts[size_t(id.index)] : nullptr);
-        }
-        LEAT_ASSIGN_OR_RETURN(const BodyInputs given, infer_body_inputs(node, inputs));
+        const auto fact_of = [&facts](ValueId id) -> const ValueFact& {
+            return facts[size_t(id.index)];
+        };
+        LEAT_ASSIGN_OR_RETURN(const BodyInputs given,
+                              infer_body_inputs(node, operand_facts(node, fact_of)));
         for (const auto& [key, body_facts] : given) {
             Result<std::shared_ptr<const PlacedGraph>> body =
                 place_body(*node.body(key), body_facts, usable, options, threads);
             if (!body.ok()) {
-                return std::move(body).error().within(fmt::format("{}, {}", node.label(), key));
+                return std::move(body).error().within(body_path(node, key));
             }
             if (*body != nullptr) {
                 placed.bodies.emplace(std::pair(n, key), *std::move(body));

@@ -85,7 +85,9 @@ int64_t Plan::own_bytes() const {
     bytes += int64_t(work.kernels.size() * 512);  // a kernel object is a few hundred bytes
     bytes += int64_t(program.tasks.size() * sizeof(StepTask)) + work.devices.own_bytes();
     for (const PlanStep& step : work.steps) {
-        bytes += step.region == nullptr ? 0 : step.region->own_bytes();
+        for (const BodyPlan& body : plans_of_bodies(step)) {
+            bytes += body.plan->own_bytes();
+        }
     }
     for (const Tensor& tensor : work.constants) {
         // Weights belong to the graph and the store; what the plan computed is small.

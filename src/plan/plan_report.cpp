@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/bodies.h"
 #include "plan/devices/plan_devices.h"
 #include "plan/regions/region.h"
 
@@ -42,10 +43,8 @@ void add_device_memories(const PlanWork& work, std::vector<DeviceMemoryReport>& 
         row->window_bytes += memory.window_bytes;
     }
     for (const PlanStep& step : work.steps) {
-        if (step.region != nullptr) {
-            for (const BodyPlan& body : step.region->bodies()) {
-                add_device_memories(body.plan->work, reports);
-            }
+        for (const BodyPlan& body : plans_of_bodies(step)) {
+            add_device_memories(body.plan->work, reports);
         }
     }
 }
@@ -62,12 +61,9 @@ void report_bodies(const std::string& around,
                    const PlanWork& work,
                    std::vector<BodyReport>& reports) {
     for (const PlanStep& step : work.steps) {
-        if (step.region == nullptr) {
-            continue;
-        }
-        for (const BodyPlan& body : step.region->bodies()) {
+        for (const BodyPlan& body : plans_of_bodies(step)) {
             BodyReport& report = reports.emplace_back();
-            report.body = body_path(around, *step.node, body.key);
+            report.body = body_path(*step.node, body.key, around);
             report.step_count = int(body.plan->work.steps.size());
             report.device_steps = int(body.plan->work.devices.uses.size());
             report.arena_bytes = body.plan->arena_bytes();
@@ -76,6 +72,20 @@ void report_bodies(const std::string& around,
             report.is_new = is_new && body.is_new;
             const std::string path = report.body;
             report_bodies(path, report.is_new, body.plan->work, reports);
+        }
+    }
+}
+
+void add_reference_kernels(const std::string& around,
+                           const PlanWork& work,
+                           std::vector<std::string>& labels) {
+    for (const PlanStep& step : work.steps) {
+        if (step.kernel->is_reference) {
+            labels.push_back(around.empty() ? step.node->label()
+                                            : fmt::format("{}, {}", around, step.node->label()));
+        }
+        for (const BodyPlan& body : plans_of_bodies(step)) {
+            add_reference_kernels(body_path(*step.node, body.key, around), body.plan->work, labels);
         }
     }
 }
@@ -101,27 +111,6 @@ std::vector<BufferReport> report_buffers(const GraphData& graph, const Plan& pla
     }
     return buffers;
 }
-
-namespace {
-
-void add_reference_kernels(const std::string& around,
-                           const PlanWork& work,
-                           std::vector<std::string>& labels) {
-    for (const PlanStep& step : work.steps) {
-        if (step.kernel->is_reference) {
-            labels.push_back(around.empty() ? step.node->label()
-                                            : fmt::format("{}, {}", around, step.node->label()));
-        }
-        if (step.region != nullptr) {
-            for (const BodyPlan& body : step.region->bodies()) {
-                add_reference_kernels(body_path(around, *step.node, body.key), body.plan->work,
-                                      labels);
-            }
-        }
-    }
-}
-
-}  // namespace
 
 std::vector<std::string> reference_kernels(const Plan& plan) {
     std::vector<std::string> labels;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "graph/bodies.h"
 #include "graph/part_node.h"
 #include "plan/described_values.h"
 #include "plan/devices/plan_transfers.h"
@@ -289,11 +290,8 @@ class StepPreparer {
                                                    const Backend& host,
                                                    PlanStep& step) {
         const NodeData& node = prepare.node;
-        std::vector<const ValueFact*> facts;
-        facts.reserve(node.inputs.size());
-        for (const ValueId id : node.inputs) {
-            facts.push_back(id.valid() ? &facts_.of(id) : nullptr);
-        }
+        const std::vector<const ValueFact*> facts =
+            operand_facts(node, [this](ValueId id) -> const ValueFact& { return facts_.of(id); });
         const PlanStep* const before = steps_before_[id_of(graph_, node)];
         LEAT_ASSIGN_OR_RETURN(std::unique_ptr<Region> region,
                               Region::make(context_, prepare, facts, host,

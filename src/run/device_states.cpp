@@ -1,20 +1,12 @@
 #include "run/device_states.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
 #include "plan/regions/region.h"
 
 namespace leat {
-namespace {
-
-std::span<const BodyPlan> plans_of_bodies(const PlanStep& step) {
-    return step.region == nullptr ? std::span<const BodyPlan>()
-                                  : std::span<const BodyPlan>(step.region->bodies());
-}
-
-}  // namespace
-
 Status make_device_states(const Plan& plan,
                           std::span<const std::shared_ptr<DeviceSlab>> slabs,
                           bool are_in_arena,
@@ -53,16 +45,18 @@ Status make_device_states(const Plan& plan, StepStates& states) {
     return make_device_states(plan, slabs, /*are_in_arena=*/false, states);
 }
 
-Status check_devices(const Plan& plan) {
+void add_backends(const Plan& plan, std::vector<DeviceBackend*>& backends) {
     for (const DeviceMemory& memory : plan.work.devices.memories) {
-        LEAT_RETURN_IF_ERROR(memory.part->place().backend->check_process());
+        DeviceBackend* const own = memory.part->place().backend.get();
+        if (std::find(backends.begin(), backends.end(), own) == backends.end()) {
+            backends.push_back(own);
+        }
     }
     for (const PlanStep& step : plan.work.steps) {
         for (const BodyPlan& body : plans_of_bodies(step)) {
-            LEAT_RETURN_IF_ERROR(check_devices(*body.plan));
+            add_backends(*body.plan, backends);
         }
     }
-    return {};
 }
 
 }  // namespace leat

@@ -19,7 +19,7 @@ Status make_device_states(const Plan& plan,
 // Of those in memories of the devices' own, which are allocated.
 Status make_device_states(const Plan& plan, StepStates& states);
 
-// kDeviceLost in a child of fork() that inherited a device of the plan, or of a body's.
-Status check_devices(const Plan& plan);
+// Those of all devices that the plan and its bodies use, each once. They live as long as the plan.
+void add_backends(const Plan& plan, std::vector<DeviceBackend*>& backends);
 
 }  // namespace leat

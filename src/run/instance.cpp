@@ -64,6 +64,7 @@ Status Instance::make_states() {
             LEAT_ASSIGN_OR_RETURN(states_[s], make_region_state(*step.region));
         }
     }
+    add_backends(*plan_, backends_);
     return make_device_states(*plan_, states_);
 }
 
@@ -177,7 +178,10 @@ void Instance::end_flight(void* self, scheduler::TaskId waiter, scheduler::Point
 }
 
 Status Instance::check_devices() const {
-    return leat::check_devices(*plan_);
+    for (DeviceBackend* const backend : backends_) {
+        LEAT_RETURN_IF_ERROR(backend->check_process());
+    }
+    return {};
 }
 
 scheduler::TaskFunction Instance::begin_run() {

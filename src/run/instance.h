@@ -93,6 +93,7 @@ class Instance {
     std::shared_ptr<const Slab> arena_;
     std::vector<std::byte*> scratch_;  // by worker
     std::vector<int32_t> device_steps_;
+    std::vector<DeviceBackend*> backends_;  // of bodies' devices, too
     // Which workers ran a tile: written once a run by each, so that the line stays shared.
     mutable std::vector<std::atomic<uint8_t>> worker_ran_;
     scheduler::ProgramState state_;

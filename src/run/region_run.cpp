@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/monotonic_clock.h"
 #include "base/out_of_memory.h"
+#include "graph/bodies.h"
 #include "ops/control_flow/control_flow.h"
 #include "run/device_states.h"
 #include "run/device_trace.h"
@@ -346,7 +347,7 @@ class RegionRun : public RegionState {
     Status add_times(const std::string& around, std::vector<StepTime>& rows) const override {
         for (const std::unique_ptr<BodyRun>& body : bodies_) {
             LEAT_RETURN_IF_ERROR(
-                body->add_times(body_path(around, region_.node(), body->key()), rows));
+                body->add_times(body_path(region_.node(), body->key(), around), rows));
         }
         return {};
     }
@@ -360,7 +361,7 @@ class RegionRun : public RegionState {
     void add_trace(const std::string& around,
                    std::vector<scheduler::TraceRow>& rows) const override {
         for (const std::unique_ptr<BodyRun>& body : bodies_) {
-            body->add_trace(body_path(around, region_.node(), body->key()), rows);
+            body->add_trace(body_path(region_.node(), body->key(), around), rows);
         }
     }
 
@@ -394,8 +395,7 @@ class BranchRun final : public RegionRun {
         }
         Status status = body.run(0, scope);
         if (!status.ok()) {
-            return std::move(status).within(
-                fmt::format("{}, {}", region_.node().label(), body.key()));
+            return std::move(status).within(body_path(region_.node(), body.key()));
         }
         for (int32_t i = 0; size_t(i) < args.outputs.size(); ++i) {
             if (args.outputs[size_t(i)].present()) {
@@ -495,13 +495,13 @@ class LoopRun final : public RegionRun {
             LEAT_RETURN_IF_ERROR(check_stack(stack, iteration + 1));
             if (is_written_there(stack)) {
                 addresses.set_output(stack.part, args_->outputs[size_t(stack.whole)].data +
-                                                     stack.offset_of(iteration));
+                                                     stack.index_of(iteration) * stack.inner_bytes);
             }
         }
         Status status = body().run(set, scope);
         if (!status.ok()) {
             return std::move(status).within(fmt::format(
-                "{}, {}, iteration {}", region_.node().label(), body().key(), iteration));
+                "{}, iteration {}", body_path(region_.node(), body().key()), iteration));
         }
         for (const CarriedValue& value : loop_.carried) {
             if (!body().moves(value.output)) {
@@ -510,36 +510,27 @@ class LoopRun final : public RegionRun {
         }
         for (const PartsOfWhole& stack : loop_.stacks) {
             if (!is_written_there(stack)) {
-                scatter(stack, iteration, addresses.output_data(stack.part));
+                copy_slice(stack.split, stack.inner_bytes, stack.index_of(iteration),
+                           args_->outputs[size_t(stack.whole)].data,
+                           const_cast<std::byte*>(addresses.output_data(stack.part)), true);
             }
         }
         return {};
     }
 
     const std::byte* part_of_sequence(const PartsOfWhole& sequence, int64_t iteration) const {
-        const std::byte* from =
-            args_->inputs[size_t(sequence.whole)].data + sequence.offset_of(iteration);
+        std::byte* const whole = args_->inputs[size_t(sequence.whole)].data;
+        const int64_t index = sequence.index_of(iteration);
         if (sequence.memory < 0) {
-            return from;
+            return whole + index * sequence.inner_bytes;
         }
-        std::byte* const to = memory_ + sequence.memory;
-        for (int64_t o = 0; o < sequence.split.outer && sequence.inner_bytes > 0; ++o) {
-            std::memcpy(to + o * sequence.inner_bytes, from, size_t(sequence.inner_bytes));
-            from += sequence.split.extent * sequence.inner_bytes;
-        }
-        return to;
+        std::byte* const part = memory_ + sequence.memory;
+        copy_slice(sequence.split, sequence.inner_bytes, index, whole, part, false);
+        return part;
     }
 
     bool is_written_there(const PartsOfWhole& stack) {
         return stack.split.outer == 1 && body().moves(stack.part);
-    }
-
-    void scatter(const PartsOfWhole& stack, int64_t iteration, const std::byte* part) const {
-        std::byte* to = args_->outputs[size_t(stack.whole)].data + stack.offset_of(iteration);
-        for (int64_t o = 0; o < stack.split.outer && stack.inner_bytes > 0; ++o) {
-            std::memcpy(to, part + o * stack.inner_bytes, size_t(stack.inner_bytes));
-            to += stack.split.extent * stack.inner_bytes;
-        }
     }
 
     // For each iteration there is a part of the stack.

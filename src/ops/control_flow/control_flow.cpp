@@ -1,6 +1,7 @@
 #include "ops/control_flow/control_flow.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "graph/bodies.h"
 #include "graph/dim_symbol.h"
@@ -476,6 +477,20 @@ size_t own_input_count(const NodeData& node, const GraphData& body) {
 
 Shape shape_of_one_element(const GraphData& body, size_t input) {
     return body.value(body.inputs[input]).type.rank() == 1 ? Shape{1} : Shape{};
+}
+
+void copy_slice(const AxisSplit& split,
+                int64_t inner_bytes,
+                int64_t index,
+                std::byte* whole,
+                std::byte* slice,
+                bool is_into_whole) {
+    for (int64_t o = 0; o < split.outer && inner_bytes > 0; ++o) {
+        std::byte* const in_whole = whole + (o * split.extent + index) * inner_bytes;
+        std::byte* const in_slice = slice + o * inner_bytes;
+        std::memcpy(is_into_whole ? in_whole : in_slice, is_into_whole ? in_slice : in_whole,
+                    size_t(inner_bytes));
+    }
 }
 
 int64_t trip_count_of(const TensorArg& operand) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "graph/op_def.h"
+#include "ops/axis_split.h"
 
 namespace leat {
 
@@ -40,6 +41,15 @@ Shape shape_of_one_element(const GraphData& body, size_t input);
 // One element of an operand of Loop or If, of rank 0 or 1.
 int64_t trip_count_of(const TensorArg& operand);
 bool condition_of(const TensorArg& operand);
+
+// Copies one index of an axis between a whole tensor and a slice of it. inner_bytes: of the
+// elements behind the axis.
+void copy_slice(const AxisSplit& split,
+                int64_t inner_bytes,
+                int64_t index,
+                std::byte* whole,
+                std::byte* slice,
+                bool is_into_whole);
 
 Status if_reference(const ReferenceArgs& args);
 Status loop_reference(const ReferenceArgs& args);

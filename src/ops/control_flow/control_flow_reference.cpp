@@ -4,7 +4,6 @@
 
 #include "base/out_of_memory.h"
 #include "graph/bodies.h"
-#include "ops/axis_split.h"
 #include "ops/control_flow/control_flow.h"
 
 namespace leat {
@@ -56,22 +55,6 @@ Status in_iteration(Status status, const NodeData& node, int64_t iteration) {
     return std::move(status).within(fmt::format("{}, iteration {}", node.label(), iteration));
 }
 
-// Copies one index of an axis between a whole tensor and a slice of it.
-void copy_slice(DType dtype,
-                const AxisSplit& split,
-                int64_t index,
-                std::byte* whole,
-                std::byte* slice,
-                bool is_into_whole) {
-    const auto bytes = size_t(*storage_bytes(dtype, split.inner));
-    for (int64_t o = 0; o < split.outer && bytes > 0; ++o) {
-        std::byte* const in_whole = whole + size_t(o * split.extent + index) * bytes;
-        std::byte* const in_slice = slice + size_t(o) * bytes;
-        std::memcpy(is_into_whole ? in_whole : in_slice, is_into_whole ? in_slice : in_whole,
-                    bytes);
-    }
-}
-
 Status check_whole_bytes(DType dtype) {
     if (dtype != DType::kString && bits_of(dtype) % 8 == 0) {
         return {};
@@ -93,7 +76,8 @@ Status stack(const Tensor& part, const TensorArg& whole, int axis, int64_t index
             .with_found(part.shape().to_string())
             .with_needed(fmt::format("a slice of {}", whole.shape.to_string()));
     }
-    copy_slice(whole.dtype, split, index, whole.data, const_cast<std::byte*>(part.bytes()), true);
+    copy_slice(split, *storage_bytes(whole.dtype, split.inner), index, whole.data,
+               const_cast<std::byte*>(part.bytes()), true);
     return {};
 }
 
@@ -191,7 +175,8 @@ Status run_scan(const ReferenceArgs& args) {
             extents.erase(extents.begin() + axis);
             LEAT_ASSIGN_OR_RETURN(Tensor slice, Tensor::allocate(whole.dtype, Shape(extents)));
             const int64_t index = form.input_is_reversed[s] ? length - 1 - iteration : iteration;
-            copy_slice(whole.dtype, split, index, whole.data, slice.mutable_bytes(), false);
+            copy_slice(split, *storage_bytes(whole.dtype, split.inner), index, whole.data,
+                       slice.mutable_bytes(), false);
             given.push_back(std::move(slice));
         }
         given.insert(given.end(), captured.begin(), captured.end());

@@ -164,10 +164,8 @@ void add_needs(const PlanWork& work, bool is_body, std::vector<DomainNeed>& need
         need->is_of_body = need->is_of_body || is_body;
     }
     for (const PlanStep& step : work.steps) {
-        if (step.region != nullptr) {
-            for (const BodyPlan& body : step.region->bodies()) {
-                add_needs(body.plan->work, /*is_body=*/true, needs);
-            }
+        for (const BodyPlan& body : plans_of_bodies(step)) {
+            add_needs(body.plan->work, /*is_body=*/true, needs);
         }
     }
 }

@@ -1,7 +1,5 @@
 #include "plan/regions/region.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -30,17 +28,6 @@ bool are_plain(std::span<const TensorArg> args) {
     });
 }
 
-using FactPointers = std::vector<const ValueFact*>;
-
-FactPointers operands_of(const NodeData& node, const SharedFacts& facts) {
-    FactPointers operands;
-    operands.reserve(node.inputs.size());
-    for (const ValueId id : node.inputs) {
-        operands.push_back(id.valid() ? facts[size_t(id.index)].get() : nullptr);
-    }
-    return operands;
-}
-
 // Whether a plan of the body for inputs of these facts would be this one. All values are inferred
 // again: what is proved of an index may hold for one limit and not for another.
 bool holds_for(const Plan& plan, const GraphData& body, std::span<const ValueFact> given) {
@@ -60,12 +47,15 @@ bool holds_for(const Plan& plan, const GraphData& body, std::span<const ValueFac
             return false;
         }
     }
+    const auto fact_of = [&facts](ValueId id) -> const ValueFact& {
+        return *(*facts)[size_t(id.index)];
+    };
     for (const PlanStep& step : plan.work.steps) {
         if (step.region == nullptr) {
             continue;
         }
         const Result<BodyInputs> inner =
-            infer_body_inputs(*step.node, operands_of(*step.node, *facts));
+            infer_body_inputs(*step.node, operand_facts(*step.node, fact_of));
         for (const BodyPlan& own : step.region->bodies()) {
             if (!inner.ok() || inner->count(own.key) == 0 ||
                 !holds_for(*own.plan, *step.node->body(own.key), inner->find(own.key)->second)) {
@@ -74,21 +64,6 @@ bool holds_for(const Plan& plan, const GraphData& body, std::span<const ValueFac
         }
     }
     return true;
-}
-
-// The plan that a body had for inputs of these facts; null: it had none.
-std::shared_ptr<const Plan> plan_before(const Region* former,
-                                        std::string_view key,
-                                        const GraphData& body,
-                                        std::span<const ValueFact> facts) {
-    if (former != nullptr) {
-        for (const BodyPlan& own : former->bodies()) {
-            if (own.key == key && holds_for(*own.plan, body, facts)) {
-                return own.plan;
-            }
-        }
-    }
-    return nullptr;
 }
 
 double step_costs(const Plan& plan) {
@@ -172,8 +147,8 @@ class RegionMaker {
         const GraphData& body = *node_.body(key);
         BodyPlan made;
         made.key = key;
-        made.plan = plan_before(former_, key, body, facts);
-        made.is_new = made.plan == nullptr;
+        made.plan = former_plan(key);
+        made.is_new = made.plan == nullptr || !holds_for(*made.plan, body, facts);
         if (made.is_new) {
             LEAT_ASSIGN_OR_RETURN(made.plan, make_body_plan(key, body, facts, 1));
             if (may_be_worth_sharing(*made.plan)) {
@@ -213,9 +188,11 @@ class RegionMaker {
             shapes.shapes.push_back(fact.type.fixed_shape().value_or(Shape()));
         }
         PlanContext context{
-            body,        placed,  context_.options,   context_.weights,   context_.memory_limit,
-            {},          workers, context_.numa_node, context_.is_shared, nullptr,
-            seed_of(key)};
+            body, placed,  context_.options,   context_.weights,   context_.memory_limit,
+            {},   workers, context_.numa_node, context_.is_shared, nullptr};
+        if (const std::shared_ptr<const Plan> former = former_plan(key)) {
+            context.seed = former.get();
+        }
         context.is_body = true;
         return make_plan(context, shapes, facts);
     }
@@ -230,15 +207,13 @@ class RegionMaker {
             .with_hint("run them on a device that keeps real time, or list the host first");
     }
 
-    const ReplanSeed* seed_of(std::string_view key) const {
-        if (former_ != nullptr) {
-            for (const BodyPlan& body : former_->bodies()) {
-                if (body.key == key) {
-                    return body.plan.get();
-                }
-            }
-        }
-        return &no_seed();
+    // Null: the body had none.
+    std::shared_ptr<const Plan> former_plan(std::string_view key) const {
+        const std::span<const BodyPlan> bodies =
+            former_ == nullptr ? std::span<const BodyPlan>() : former_->bodies();
+        const auto own = std::find_if(bodies.begin(), bodies.end(),
+                                      [key](const BodyPlan& body) { return body.key == key; });
+        return own == bodies.end() ? nullptr : own->plan;
     }
 
     const Plan& body() const { return *region_->bodies_[0].plan; }
@@ -375,7 +350,6 @@ class RegionMaker {
         }
         region.scratch_offset_ = take(scratch_bytes);
         region.arena_offset_ = take(arena_bytes);
-        region.workers_ = context_.workers;
         region.kernel_name = "region";
         region.names_node = true;
         region.cost_ns = cost_ns * double(std::max<int64_t>(expected_iterations(), 1));
@@ -415,24 +389,12 @@ Result<std::unique_ptr<Region>> Region::make(const PlanContext& context,
     return RegionMaker(context, prepare, host, former).make(facts);
 }
 
-std::string body_path(std::string_view around, const NodeData& node, std::string_view key) {
-    return fmt::format("{}{}{}, {}", around, around.empty() ? "" : ", ", node.label(), key);
-}
-
 Status Region::run(const KernelArgs& args, int64_t /*tile_begin*/, int64_t /*tile_end*/) const {
     return state_of(*args.state).run(args, nullptr);
 }
 
 int64_t Region::scratch_bytes_of(const BodyPlan& body) const {
     return round_up(body.plan->work.scratch_bytes, kRegionAlignmentBytes);
-}
-
-int64_t Region::own_bytes() const {
-    int64_t bytes = 0;
-    for (const BodyPlan& body : bodies_) {
-        bytes += body.plan->own_bytes();
-    }
-    return bytes;
 }
 
 }  // namespace leat

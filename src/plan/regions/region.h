@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,9 +42,6 @@ class RegionState : public KernelState {
                            std::vector<scheduler::TraceRow>& rows) const = 0;
 };
 
-// "node 'l' (Loop), body", behind what the node is within.
-std::string body_path(std::string_view around, const NodeData& node, std::string_view key);
-
 // A plan of a body.
 struct BodyPlan {
     std::string_view key;  // the attribute
@@ -65,9 +63,9 @@ struct PartsOfWhole {
     bool is_reversed = false;
     int64_t memory = -1;  // of a part that is copied; -1: it is read or written in the whole
 
-    // The first byte of the part of an iteration, in the whole.
-    int64_t offset_of(int64_t iteration) const {
-        return (is_reversed ? split.extent - 1 - iteration : iteration) * inner_bytes;
+    // Of an iteration, along the axis.
+    int64_t index_of(int64_t iteration) const {
+        return is_reversed ? split.extent - 1 - iteration : iteration;
     }
     int64_t part_bytes() const { return split.outer * inner_bytes; }
 };
@@ -116,7 +114,6 @@ class Region : public HostKernel {
     const LoopPlan& loop() const { return loop_; }
     bool is_loop() const { return bodies_.size() == 1; }
     int32_t own_inputs() const { return int32_t(node_->own_inputs()); }
-    int workers() const { return workers_; }
 
     // Of one run, aligned as the plan's values.
     int64_t memory_bytes() const { return memory_bytes_; }
@@ -125,7 +122,6 @@ class Region : public HostKernel {
     int64_t scratch_offset() const { return scratch_offset_; }
     int64_t scratch_bytes_of(const BodyPlan& body) const;  // of each worker
     int64_t arena_offset() const { return arena_offset_; }
-    int64_t own_bytes() const;
 
     static RegionState& state_of(KernelState& state) { return static_cast<RegionState&>(state); }
 
@@ -136,11 +132,15 @@ class Region : public HostKernel {
     const NodeData* node_;
     std::vector<BodyPlan> bodies_;
     LoopPlan loop_;
-    int workers_ = 1;
     int64_t memory_bytes_ = 0;
     int64_t number_offset_ = 0;
     int64_t scratch_offset_ = 0;
     int64_t arena_offset_ = 0;
 };
+
+// Of the step's node; none where no region runs it.
+inline std::span<const BodyPlan> plans_of_bodies(const PlanStep& step) {
+    return step.region == nullptr ? std::span<const BodyPlan>() : step.region->bodies();
+}
 
 }  // namespace leat
