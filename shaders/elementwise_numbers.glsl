@@ -1,5 +1,6 @@
 // Bits of floating-point numbers: what is NaN, the 16-bit formats, conversions to integers. Tests
-// look at the bits, because drivers may assume that no number is NaN.
+// look at the bits, because drivers may assume that no number is NaN. With USES_DOUBLE: after
+// round_to_odd.glsl.
 
 bool is_nan(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
@@ -82,20 +83,10 @@ SATURATE(double, uint)
 SATURATE(double, int64_t)
 SATURATE(double, uint64_t)
 #endif
-// Rounds to odd, so that the second rounding, to 16 bits, is right.
-float narrow_to_odd(double x) {
-    const float narrow = float(x);
-    if (double(narrow) == x || is_nan(narrow)) {
-        return narrow;
-    }
-    const uint bits = floatBitsToUint(narrow);
-    const bool away = (x > 0.0lf) == (double(narrow) > x);
-    return uintBitsToFloat((away ? bits - 1u : bits) | 1u);
-}
 uint f16_of(double x) {
-    return f16_of(narrow_to_odd(x));
+    return f16_of(round_to_odd(x));
 }
 uint bf16_of(double x) {
-    return bf16_of(narrow_to_odd(x));
+    return bf16_of(round_to_odd(x));
 }
 #endif

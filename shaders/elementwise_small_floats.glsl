@@ -80,7 +80,7 @@ uint f8e8m0_of(float x, bool saturates, uint rounding) {
 
 #ifdef USES_DOUBLE
 uint small_of(double x, bool saturates, SmallFormat format) {
-    return small_of(narrow_to_odd(x), saturates, format);
+    return small_of(round_to_odd(x), saturates, format);
 }
 uint f8e8m0_of(double x, bool saturates, uint rounding) {
     const uvec2 bits = unpackDouble2x32(x);

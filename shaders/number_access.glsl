@@ -65,18 +65,7 @@ void store_f32(uvec2 tensor, uint i, float value) {
 }
 
 #if WIDE
-// The float next to `value` whose last bit is set unless it is exact: rounding that again to a
-// narrower type is as good as rounding once.
-float round_to_odd(double value) {
-    const float narrow = float(value);
-    const double back = double(narrow);
-    if (back == value || isnan(value) || isinf(narrow)) {
-        return narrow;
-    }
-    const uint bits = floatBitsToUint(narrow);
-    const bool is_too_large = (back > value) == (value > 0.0);
-    return uintBitsToFloat((is_too_large ? bits - 1u : bits) | 1u);
-}
+#include "round_to_odd.glsl"
 
 double load_f64(uvec2 tensor, uint i) {
     if (kType == kF64) {

@@ -20,6 +20,7 @@
 #include "ops/elementwise/chain_vulkan.h"
 #include "ops/type_checks.h"
 #include "push_block.glsl.h"
+#include "round_to_odd.glsl.h"
 
 namespace leat::vulkan {
 namespace {
@@ -256,21 +257,20 @@ std::string declare_attributes(const NodeData& node, std::string& text) {
     return {};
 }
 
+bool has_any(const std::vector<NamedOperand>& operands, DType dtype) {
+    return std::any_of(operands.begin(), operands.end(),
+                       [dtype](const NamedOperand& operand) { return operand.dtype == dtype; });
+}
+
 std::string extensions_of(const CustomKernel& kernel, const std::vector<NamedOperand>& operands) {
     std::string text =
         "#extension GL_EXT_shader_8bit_storage : require\n"
         "#extension GL_EXT_shader_16bit_storage : require\n";
-    bool has_int64 = false;
-    bool has_double = false;
-    for (const NamedOperand& operand : operands) {
-        has_int64 |= operand.dtype == DType::kInt64 || operand.dtype == DType::kUint64;
-        has_double |= operand.dtype == DType::kFloat64;
-    }
-    if (has_int64) {
+    if (has_any(operands, DType::kInt64) || has_any(operands, DType::kUint64)) {
         text += "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n";
         text += "#define USES_INT64\n";
     }
-    if (has_double) {
+    if (has_any(operands, DType::kFloat64)) {
         text += "#define USES_DOUBLE\n";
     }
     return text + kernel.extensions;
@@ -317,9 +317,11 @@ Source source_of(const CustomKernel& kernel,
     const std::vector<NamedOperand> operands = operands_of(kernel, types);
     Source made;
     std::string& text = made.shader.source;
-    text = fmt::format("#version 460\n{}layout(local_size_x = {}) in;\n{}{}{}",
-                       extensions_of(kernel, operands), workgroup_of(kernel, limits),
-                       glsl::push_block, glsl::elementwise_numbers, kShapes);
+    text =
+        fmt::format("#version 460\n{}layout(local_size_x = {}) in;\n{}{}{}{}",
+                    extensions_of(kernel, operands), workgroup_of(kernel, limits), glsl::push_block,
+                    has_any(operands, DType::kFloat64) ? glsl::round_to_odd : "",
+                    glsl::elementwise_numbers, kShapes);
     text += fmt::format("#define INPUT_COUNT {}\n#define OUTPUT_COUNT {}\n", types.inputs.size(),
                         types.outputs.size());
     size_t slot = 0;

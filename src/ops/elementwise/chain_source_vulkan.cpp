@@ -13,6 +13,7 @@
 #include "nearest_even.glsl.h"
 #include "ops/elementwise/chain_types_vulkan.h"
 #include "push_block.glsl.h"
+#include "round_to_odd.glsl.h"
 
 namespace leat::vulkan {
 namespace {
@@ -175,6 +176,7 @@ std::string ChainWriter::functions() const {
     std::string text;
     if (uses_double_) {
         text += "#define USES_DOUBLE\n";
+        text += glsl::round_to_odd;
     }
     std::set<std::string_view> functions;
     for (const ChainStep& step : chain_.steps) {
