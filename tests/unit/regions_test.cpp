@@ -125,9 +125,10 @@ TEST(Regions, TakeOverAnEqualPlanForOtherShapesAround) {
     const CompiledGraph compiled = *runtime.compile(graph);
     Request request = *compiled.make_request();
     for (int64_t extent = 1; extent <= 20; ++extent) {
-        bind_all(
-            request,
-            {{"n", number(1)}, {"x", random_floats({extent}, 3)}, {"v", random_floats({3}, 4)}});
+        ASSERT_TRUE(bind_all(request, {{"n", number(1)},
+                                       {"x", random_floats({extent}, 3)},
+                                       {"v", random_floats({3}, 4)}})
+                        .ok());
         ASSERT_TRUE(request.run().ok());
         ASSERT_EQ(request.plan_report().bodies.size(), 1U);
         EXPECT_EQ(request.plan_report().bodies[0].is_new, extent == 1) << extent;
