@@ -215,7 +215,8 @@ struct CompileOptions {
     std::map<std::string, DimBounds, std::less<>> dim_bounds = {};
     // 0: none. Covers the weights, the packed weights and the memory of max_requests requests: it
     // is met, or there is no plan. Steps then wait for more others than their data demands, if need
-    // be.
+    // be. Results whose length only a run knows, stacks of a Loop that its condition ends, are not
+    // covered.
     int64_t memory_limit_bytes = 0;
     // At a time; with a limit, make_request refuses one more. Where placement is by cost, what the
     // memory of a device holds, and what the limit leaves of the host's, has to do for the values
@@ -488,7 +489,8 @@ class LEAT_API Request {
         return bind_memory(input, kDTypeOf<T>, std::nullopt, values.data(), int64_t(values.size()));
     }
     // Lets an output be written straight to caller memory; an undefined tensor ends that. The shape
-    // must be the one that the run gives. A run is invalid_argument where the memory shares a byte
+    // must be the one that the run gives: where only the run knows it, a run that gives another one
+    // is invalid_argument. A run is invalid_argument where the memory shares a byte
     // with another output, with an input, or with the request's own memory, in which other results
     // are: nor may these be bound as inputs. After a run that failed it holds anything.
     Status bind_output(std::string_view output, Tensor tensor);
@@ -500,8 +502,9 @@ class LEAT_API Request {
     Status prepare(const InputShapes& shapes);
 
     // Runs on the calling thread and the Runtime's helpers. Allocates nothing when the shapes, and
-    // the values of shape-deciding inputs, are those of a plan that this request holds. After an
-    // error there are no results, neither of this run nor of an earlier one.
+    // the values of shape-deciding inputs, are those of a plan that this request holds, and no
+    // result whose length only the run knows is longer than before. After an error there are no
+    // results, neither of this run nor of an earlier one.
     Status run(const RunOptions& options = {});
     // Runs step by step on the calling thread, timing each. In the order of the graph's nodes;
     // shards of a divided batch are added up.

@@ -118,6 +118,8 @@ struct TensorArg {
     Shape shape;
     Strides strides{};
     std::byte* data = nullptr;  // null while planning, unless constant
+    // True: an output whose first extent, 0 here, only the run knows. Its data is a GrownTensor.
+    bool grows = false;
 
     bool present() const { return dtype != DType::kUndefined; }
     bool is_row_major() const;

@@ -4,8 +4,10 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "ops/control_flow/control_flow.h"
 
 namespace leat {
 namespace {
@@ -13,6 +15,22 @@ namespace {
 int64_t planned_bytes(const TensorArg& arg) {
     const int64_t most = arg.dtype == DType::kString ? 0 : std::numeric_limits<int64_t>::max();
     return storage_bytes(arg.dtype, arg.shape.element_count()).value_or(most);
+}
+
+// The extents behind the first one; nothing: they are not fixed.
+std::optional<std::vector<int64_t>> shape_of_part(const TypeInfo& whole) {
+    if (whole.rank() < 1) {
+        return std::nullopt;
+    }
+    std::vector<int64_t> extents;
+    for (size_t i = 1; i < whole.dims->size(); ++i) {
+        const DimSpec& dim = (*whole.dims)[i];
+        if (!dim.is_fixed()) {
+            return std::nullopt;
+        }
+        extents.push_back(dim.extent());
+    }
+    return extents;
 }
 
 }  // namespace
@@ -57,6 +75,10 @@ Status DescribedValues::add_results(NodeId node, SizeSum& bytes) {
             continue;
         }
         const std::optional<Shape> shape = type.fixed_shape();
+        if (!shape && may_grow(id)) {
+            add_grown(id);
+            continue;
+        }
         if (!shape) {
             return unsupported("the shape of result '{}' depends on computed data",
                                graph_.value(id).name)
@@ -70,6 +92,31 @@ Status DescribedValues::add_results(NodeId node, SizeSum& bytes) {
         }
     }
     return {};
+}
+
+// A stack of a loop whose length only a run knows. Whoever runs the loop grows it outside of the
+// arena, so it can be a result of the graph and nothing else.
+bool DescribedValues::may_grow(ValueId id) const {
+    const ValueData& value = graph_.value(id);
+    const NodeData& node = graph_.node(value.producer);
+    const bool is_stack = node.has_bodies() && node.op_type == "Loop" &&
+                          size_t(value.output_index) >= carried_by_loop(node);
+    const TypeInfo& type = facts_.of(id).type;
+    return is_stack && !context_.is_body && type.dtype != DType::kString &&
+           bits_of(type.dtype) % 8 == 0 && shape_of_part(type) && !is_read(id);
+}
+
+bool DescribedValues::is_read(ValueId id) const {
+    return std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [id](const NodeData& node) {
+        return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
+    });
+}
+
+void DescribedValues::add_grown(ValueId id) {
+    std::vector<int64_t> extents = *shape_of_part(facts_.of(id).type);
+    extents.insert(extents.begin(), 0);
+    add(id, Shape(extents));
+    described_.back().grows = true;
 }
 
 // True if the result is described already, as it is to steps what its twin's is.

@@ -31,6 +31,9 @@ class DescribedValues {
     DescribedValues(const PlanContext& context, const PlanFacts& facts);
 
     Status add_results(NodeId node, SizeSum& bytes);
+    bool may_grow(ValueId id) const;
+    bool is_read(ValueId id) const;
+    void add_grown(ValueId id);
     bool describe_as_twin(NodeId node, ValueId id);
     TensorArg describe(ValueId id, const Shape& shape) const;
     void add(ValueId id, const Shape& shape);

@@ -34,10 +34,16 @@ class StorageWriter {
         for (const PlanStep& step : work_.steps) {
             const std::span<const TensorArg> outputs = work_.outputs_of(step);
             for (size_t i = 0; i < outputs.size(); ++i) {
-                if (outputs[i].present() && outputs[i].dtype == DType::kString) {
-                    origins_[step.node->outputs[i]] = {Storage::Kind::kStrings,
-                                                       int32_t(storage_.string_counts.size())};
+                if (!outputs[i].present()) {
+                    continue;
+                }
+                Storage& origin = origins_[step.node->outputs[i]];
+                if (outputs[i].dtype == DType::kString) {
+                    origin = {Storage::Kind::kStrings, int32_t(storage_.string_counts.size())};
                     storage_.string_counts.push_back(outputs[i].shape.element_count());
+                } else if (outputs[i].grows) {
+                    origin = {Storage::Kind::kGrown, int32_t(storage_.grown_shapes.size())};
+                    storage_.grown_shapes.push_back(outputs[i].shape);
                 }
             }
         }
@@ -98,7 +104,9 @@ class StorageWriter {
                 output.dtype = type.dtype;
                 output.shape = type.fixed_shape().value_or(Shape());
             }
-            if (output.storage.kind == Storage::Kind::kArena) {
+            if (output.storage.kind == Storage::Kind::kGrown) {
+                output.shape = storage_.grown_shapes[size_t(output.storage.index)];
+            } else if (output.storage.kind == Storage::Kind::kArena) {
                 output.fills_buffer =
                     fills_root(id) && !is_of_devices[size_t(output.storage.index)];
             }

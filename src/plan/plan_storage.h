@@ -16,6 +16,7 @@ struct Storage {
         kNone,      // no elements: an absent operand, or a value that nobody needs
         kArena,     // index: buffer
         kStrings,   // index: string buffer
+        kGrown,     // index: grown tensor of the request
         kInput,     // index: graph input
         kConstant,  // index: constant of the plan
     };
@@ -24,7 +25,8 @@ struct Storage {
     int64_t offset_bytes = 0;  // in the buffer, input or constant
 };
 
-// A graph output: a tensor somewhere, or (sequences, optionals) a bound input as it is.
+// A graph output: a tensor somewhere, of which a run may say the first extent (kGrown: 0 here), or
+// (sequences, optionals) a bound input as it is.
 struct PlanOutput {
     DType dtype = DType::kUndefined;
     Shape shape;
@@ -36,6 +38,7 @@ struct PlanStorage {
     std::vector<Storage> args;  // of PlanWork::args
     std::vector<PlanOutput> outputs;
     std::vector<int64_t> string_counts;  // elements of each string buffer
+    std::vector<Shape> grown_shapes;  // of each grown tensor, without parts: the first extent is 0
 };
 
 // Adds constants that nobody but outputs and transfers reads to `work`, and the addresses of those

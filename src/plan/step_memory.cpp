@@ -74,7 +74,8 @@ MemoryStep describe_device_step(const PlanWork& work,
 MemoryValue memory_value_of(ValueId id, const PlanFacts& facts, const DescribedValues& values) {
     MemoryValue value;
     const TensorArg* arg = values.find(id);
-    value.is_placed = !facts.known[id] && (arg == nullptr || arg->dtype != DType::kString);
+    value.is_placed =
+        !facts.known[id] && (arg == nullptr || (arg->dtype != DType::kString && !arg->grows));
     if (arg == nullptr || !value.is_placed) {
         value.size_bytes = value.is_placed ? 0 : 1;
     } else {

@@ -262,6 +262,7 @@ class StepPreparer {
 
     Result<std::unique_ptr<HostKernel>> prepare_kernel(PrepareContext& prepare, PlanStep& step) {
         if (const int64_t cluster = cluster_of(prepare.node); cluster >= 0) {
+            LEAT_RETURN_IF_ERROR(check_device_results(prepare));
             const DevicePart& device = *context_.placed.parts[size_t(cluster)];
             LEAT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceStep> part,
                                   device.prepare(prepare, backend_time_ns_));
@@ -284,6 +285,18 @@ class StepPreparer {
             }
         }
         return host.prepare(prepare);
+    }
+
+    // Devices write to memory of a size that the plan knows.
+    Status check_device_results(const PrepareContext& prepare) const {
+        for (size_t i = 0; i < prepare.outputs.size(); ++i) {
+            if (prepare.outputs[i].grows) {
+                return unsupported("only a run knows how long result '{}' is",
+                                   graph_.value(prepare.node.outputs[i]).name)
+                    .with_hint("let the host run this node: pin it, or list 'cpu' first");
+            }
+        }
+        return {};
     }
 
     Result<std::unique_ptr<Region>> prepare_region(const PrepareContext& prepare,

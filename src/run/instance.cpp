@@ -86,6 +86,9 @@ Status Instance::link(RequestMemory& memory) {
     arena_ = memory.arena();
     scratch_.assign(memory.scratch().begin(), memory.scratch().end());
     addresses_.link(arena_->data());
+    for (int32_t i = 0; size_t(i) < plan_->storage.grown_shapes.size(); ++i) {
+        addresses_.set_grown(i, memory.grown(size_t(i)));
+    }
     for (size_t s = 0; s < states_.size(); ++s) {
         const PlanStep& step = plan_->work.steps[s];
         if (step.region != nullptr) {
@@ -287,7 +290,7 @@ std::string Instance::trace_json(std::span<const scheduler::TraceCounters> count
 
 bool Instance::uses_memory(const ByteRange& range) const {
     const auto begin = int64_t(reinterpret_cast<uintptr_t>(arena_->data()));
-    return range.meets({begin, begin + arena_->size_bytes()}) || addresses_.has_strings_in(range);
+    return range.meets({begin, begin + arena_->size_bytes()}) || addresses_.has_elements_in(range);
 }
 
 }  // namespace leat

@@ -10,7 +10,8 @@ PlanAddresses::PlanAddresses(const Plan& plan)
       buffers_(plan.memory.layout.plan.offsets.size()),
       args_of_buffer_(plan.memory.layout.plan.offsets.size()),
       args_of_input_(plan.key.shapes.size()),
-      inputs_(plan.key.shapes.size()) {
+      inputs_(plan.key.shapes.size()),
+      grown_(plan.storage.grown_shapes.size()) {
     for (int64_t count : plan.storage.string_counts) {
         strings_.emplace_back(size_t(count));
     }
@@ -37,6 +38,16 @@ void PlanAddresses::move_buffer(int32_t buffer, std::byte* address) {
     buffers_[size_t(buffer)] = address;
     for (const int32_t arg : args_of_buffer_[size_t(buffer)]) {
         args_[size_t(arg)].data = address + offset_bytes(arg);
+    }
+}
+
+void PlanAddresses::set_grown(int32_t index, GrownTensor& tensor) {
+    grown_[size_t(index)] = &tensor;
+    for (size_t i = 0; i < args_.size(); ++i) {
+        const Storage& storage = plan_->storage.args[i];
+        if (storage.kind == Storage::Kind::kGrown && storage.index == index) {
+            args_[i].data = reinterpret_cast<std::byte*>(&tensor);
+        }
     }
 }
 
@@ -69,6 +80,8 @@ const std::byte* PlanAddresses::output_data(int output) const {
             return buffers_[size_t(storage.index)] + storage.offset_bytes;
         case Storage::Kind::kStrings:
             return reinterpret_cast<const std::byte*>(strings_[size_t(storage.index)].data());
+        case Storage::Kind::kGrown:
+            return grown_[size_t(storage.index)]->data();
         case Storage::Kind::kInput:
             return inputs_[size_t(storage.index)] + storage.offset_bytes;
         case Storage::Kind::kConstant:
@@ -79,11 +92,18 @@ const std::byte* PlanAddresses::output_data(int output) const {
     return nullptr;
 }
 
-bool PlanAddresses::has_strings_in(const ByteRange& range) const {
-    return std::any_of(strings_.begin(), strings_.end(), [&](const auto& all) {
-        const auto begin = int64_t(reinterpret_cast<uintptr_t>(all.data()));
-        return range.meets({begin, begin + int64_t(all.size() * sizeof(std::string))});
-    });
+bool PlanAddresses::has_elements_in(const ByteRange& range) const {
+    const auto meets = [&range](const void* data, int64_t bytes) {
+        const auto begin = int64_t(reinterpret_cast<uintptr_t>(data));
+        return range.meets({begin, begin + bytes});
+    };
+    return std::any_of(strings_.begin(), strings_.end(),
+                       [&](const auto& all) {
+                           return meets(all.data(), int64_t(all.size() * sizeof(std::string)));
+                       }) ||
+           std::any_of(grown_.begin(), grown_.end(), [&](const GrownTensor* tensor) {
+               return meets(tensor->data(), tensor->capacity_bytes());
+           });
 }
 
 }  // namespace leat

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/byte_range.h"
+#include "base/grown_tensor.h"
 #include "plan/plan.h"
 
 namespace leat {
@@ -20,6 +21,8 @@ class PlanAddresses {
 
     // Puts all buffers into an arena of Plan::arena_bytes().
     void link(std::byte* arena);
+    // Lets the plan's grown tensor of that index be this one.
+    void set_grown(int32_t index, GrownTensor& tensor);
     void set_input(int input, const std::byte* data);
     // Lets the buffer of an output live in other memory; null: in the arena again. False if the
     // output has no buffer of its own: it is an input, a constant, or a part of something else.
@@ -34,8 +37,12 @@ class PlanAddresses {
     }
     // The elements of a tensor output.
     const std::byte* output_data(int output) const;
-    // True if some of the strings are in these bytes, given by address.
-    bool has_strings_in(const ByteRange& range) const;
+    // A tensor output as the last run left it.
+    const GrownTensor& grown_output(int output) const {
+        return *grown_[size_t(plan_->storage.outputs[size_t(output)].storage.index)];
+    }
+    // True if some of the strings, or of what grows, are in these bytes, given by address.
+    bool has_elements_in(const ByteRange& range) const;
 
   private:
     void move_buffer(int32_t buffer, std::byte* address);
@@ -51,6 +58,7 @@ class PlanAddresses {
     std::vector<std::vector<int32_t>> args_of_input_;   // arguments in each graph input
     std::vector<const std::byte*> inputs_;              // address of each graph input
     std::vector<std::vector<std::string>> strings_;     // by string buffer
+    std::vector<GrownTensor*> grown_;                   // of the request
 };
 
 }  // namespace leat

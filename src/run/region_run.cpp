@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/grown_tensor.h"
 #include "base/monotonic_clock.h"
 #include "base/out_of_memory.h"
 #include "graph/bodies.h"
@@ -419,6 +420,7 @@ class LoopRun final : public RegionRun {
         bool goes_on = !has_condition || condition_of(args.inputs[size_t(loop_.first_condition)]);
         // The last iteration writes to the results of the node, unless a condition ends the loop.
         set_addresses(most == kEndless || most % 2 == 1 ? 0 : 1);
+        begin_stacks();
         int64_t iteration = 0;
         for (; iteration < most && goes_on; ++iteration) {
             if (end_.is_asked_for(scope)) {
@@ -479,6 +481,53 @@ class LoopRun final : public RegionRun {
         }
     }
 
+    void begin_stacks() {
+        for (const PartsOfWhole& stack : loop_.stacks) {
+            if (stack.grows) {
+                grown(stack).begin(args_->outputs[size_t(stack.whole)].dtype, stack.part_bytes());
+            }
+        }
+    }
+
+    GrownTensor& grown(const PartsOfWhole& stack) const {
+        return *args_->outputs[size_t(stack.whole)].as<GrownTensor>();
+    }
+
+    // Before the iteration: room, and that what the body writes goes there.
+    Status prepare_stacks(int64_t iteration, PlanAddresses& addresses) {
+        for (const PartsOfWhole& stack : loop_.stacks) {
+            std::byte* part = nullptr;
+            if (stack.grows) {
+                LEAT_ASSIGN_OR_RETURN(part, grown(stack).add_part());
+            } else {
+                LEAT_RETURN_IF_ERROR(check_stack(stack, iteration + 1));
+                part = args_->outputs[size_t(stack.whole)].data +
+                       stack.index_of(iteration) * stack.inner_bytes;
+            }
+            if (is_written_there(stack)) {
+                addresses.set_output(stack.part, part);
+            }
+        }
+        return {};
+    }
+
+    // What the body did not write into the stacks.
+    void copy_to_stacks(int64_t iteration, const PlanAddresses& addresses) {
+        for (const PartsOfWhole& stack : loop_.stacks) {
+            if (is_written_there(stack)) {
+                continue;
+            }
+            const std::byte* const part = addresses.output_data(stack.part);
+            if (stack.grows) {
+                copy_bytes(part, grown(stack).last_part(), stack.part_bytes());
+            } else {
+                copy_slice(stack.split, stack.inner_bytes, stack.index_of(iteration),
+                           args_->outputs[size_t(stack.whole)].data, const_cast<std::byte*>(part),
+                           true);
+            }
+        }
+    }
+
     Status run_iteration(int64_t iteration, TaskScope* scope) {
         const int set = set_of(iteration);
         PlanAddresses& addresses = body().addresses(set);
@@ -491,13 +540,7 @@ class LoopRun final : public RegionRun {
         for (const PartsOfWhole& sequence : loop_.sequences) {
             addresses.set_input(sequence.part, part_of_sequence(sequence, iteration));
         }
-        for (const PartsOfWhole& stack : loop_.stacks) {
-            LEAT_RETURN_IF_ERROR(check_stack(stack, iteration + 1));
-            if (is_written_there(stack)) {
-                addresses.set_output(stack.part, args_->outputs[size_t(stack.whole)].data +
-                                                     stack.index_of(iteration) * stack.inner_bytes);
-            }
-        }
+        LEAT_RETURN_IF_ERROR(prepare_stacks(iteration, addresses));
         Status status = body().run(set, scope);
         if (!status.ok()) {
             return std::move(status).within(fmt::format(
@@ -508,13 +551,7 @@ class LoopRun final : public RegionRun {
                 fetch_output(body(), addresses, value.output, written_by(set, value));
             }
         }
-        for (const PartsOfWhole& stack : loop_.stacks) {
-            if (!is_written_there(stack)) {
-                copy_slice(stack.split, stack.inner_bytes, stack.index_of(iteration),
-                           args_->outputs[size_t(stack.whole)].data,
-                           const_cast<std::byte*>(addresses.output_data(stack.part)), true);
-            }
-        }
+        copy_to_stacks(iteration, addresses);
         return {};
     }
 
@@ -548,7 +585,7 @@ class LoopRun final : public RegionRun {
 
     Status end_loop(int64_t iterations) {
         for (const PartsOfWhole& stack : loop_.stacks) {
-            if (stack.split.extent != iterations) {
+            if (!stack.grows && stack.split.extent != iterations) {
                 return iteration_error(stack, fmt::format("{} iterations", iterations));
             }
         }

@@ -64,6 +64,10 @@ Status RequestState::collect_results() {
             continue;
         }
         Tensor* target = target_of(int(i));
+        if (output.storage.kind == Storage::Kind::kGrown) {
+            LEAT_RETURN_IF_ERROR(collect_grown(int(i), target));
+            continue;
+        }
         if (target == nullptr) {
             results[i] =
                 Value(Tensor::view(output.dtype, output.shape,
@@ -79,6 +83,26 @@ Status RequestState::collect_results() {
                              : Value(*target);
     }
     has_results_ = true;
+    return {};
+}
+
+// target: where the program wants it; null: nowhere.
+Status RequestState::collect_grown(int output, const Tensor* target) {
+    const PlanOutput& planned = current()->plan().storage.outputs[size_t(output)];
+    const GrownTensor& grown = current()->addresses().grown_output(output);
+    Shape shape = planned.shape;
+    shape[0] = grown.parts();
+    const Tensor all = grown.view(shape);
+    if (target == nullptr) {
+        results[size_t(output)] = Value(all);
+        return {};
+    }
+    LEAT_RETURN_IF_ERROR(check_user_output(output, shape));
+    if (all.byte_count() > 0) {
+        std::memcpy(const_cast<std::byte*>(target->bytes()), all.bytes(), size_t(all.byte_count()));
+    }
+    results[size_t(output)] =
+        Value(Tensor::view(planned.dtype, shape, target->bytes(), all.owner()));
     return {};
 }
 

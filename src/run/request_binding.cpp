@@ -161,20 +161,31 @@ Tensor* RequestState::target_of(int output) {
     return is_divided() ? &division_->outputs[size_t(output)] : nullptr;
 }
 
+// What grows has any length until the run has ended.
 Status RequestState::check_user_outputs() const {
     for (size_t i = 0; i < user_outputs.size(); ++i) {
-        const Tensor& tensor = user_outputs[i];
         const PlanOutput& output = current()->plan().storage.outputs[i];
-        const Shape& shape = is_divided() ? division_->outputs[i].shape() : output.shape;
-        if (tensor.defined() && (tensor.dtype() != output.dtype || !(tensor.shape() == shape))) {
-            return invalid_argument("output '{}' is bound to memory of another shape",
-                                    compiled->graph.output_names[i])
-                .with_file(compiled->graph.file)
-                .with_found(describe(tensor))
-                .with_needed(fmt::format("{}[{}]", name_of(output.dtype), shape.to_string()));
+        Shape shape = is_divided() ? division_->outputs[i].shape() : output.shape;
+        const Tensor& tensor = user_outputs[i];
+        if (output.storage.kind == Storage::Kind::kGrown && tensor.shape().rank() == shape.rank()) {
+            shape[0] = tensor.shape()[0];
         }
+        LEAT_RETURN_IF_ERROR(check_user_output(int(i), shape));
     }
     return {};
+}
+
+Status RequestState::check_user_output(int output, const Shape& shape) const {
+    const Tensor& tensor = user_outputs[size_t(output)];
+    const DType dtype = current()->plan().storage.outputs[size_t(output)].dtype;
+    if (!tensor.defined() || (tensor.dtype() == dtype && tensor.shape() == shape)) {
+        return {};
+    }
+    return invalid_argument("output '{}' is bound to memory of another shape",
+                            compiled->graph.output_names[size_t(output)])
+        .with_file(compiled->graph.file)
+        .with_found(describe(tensor))
+        .with_needed(fmt::format("{}[{}]", name_of(dtype), shape.to_string()));
 }
 
 // A run writes outputs, and its own memory, at any time: nothing else may lie there.

@@ -81,6 +81,8 @@ struct RequestState {
     void copy_unaligned();
     Status check_bound() const;
     Status check_user_outputs() const;
+    // Where the program wants the output, if it does: it must have this shape.
+    Status check_user_output(int output, const Shape& shape) const;
     Status check_overlaps();
     bool uses_memory(const ByteRange& range) const;
     int64_t first_byte(const Tensor& whole, int part) const;
@@ -91,6 +93,7 @@ struct RequestState {
     Status time_steps(const Instance& instance,
                       std::map<const NodeData*, std::vector<StepTime>>& times);
     Status collect_results();
+    Status collect_grown(int output, const Tensor* target);
     void copy_output(int output, int part, Tensor& target);
 
     bool has_results_ = false;

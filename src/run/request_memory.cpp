@@ -143,6 +143,9 @@ void RequestMemory::trim() {
     for (const std::shared_ptr<Slab>& slab : slabs_) {
         slab->trim();
     }
+    for (GrownTensor& tensor : grown_) {
+        tensor.release();
+    }
     is_trimmed_ = true;
 }
 

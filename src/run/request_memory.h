@@ -8,14 +8,17 @@
 // so it takes addresses and no pages. Used by one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/grown_tensor.h"
 #include "leat/runtime.h"
 #include "machine/device_part.h"
 #include "memory/domains/numa_maps.h"
@@ -47,6 +50,12 @@ class RequestMemory {
     // The arena as memory of the part's backend, imported once; null: there are no bytes.
     Result<std::shared_ptr<DeviceSlab>> arena_of(const DevicePart& part);
 
+    // Of the results whose length only a run knows; plans share it, by index.
+    GrownTensor& grown(size_t index) {
+        grown_.resize(std::max(grown_.size(), index + 1));
+        return grown_[index];
+    }
+
     // Gives all pages back until touch_if_trimmed().
     void trim();
     void touch_if_trimmed();
@@ -72,8 +81,9 @@ class RequestMemory {
     std::map<std::pair<const DeviceBackend*, int32_t>, std::shared_ptr<DeviceSlab>> imports_;
     Slabs slabs_;  // the arena's first; empty: none were made
     std::vector<std::byte*> scratch_;
-    RequestRoom room_;    // of the slabs
-    RequestRoom needed_;  // the most until now; touched, unless the slabs are trimmed
+    std::deque<GrownTensor> grown_;  // others have their addresses
+    RequestRoom room_;               // of the slabs
+    RequestRoom needed_;             // the most until now; touched, unless the slabs are trimmed
     bool is_trimmed_ = false;
 };
 

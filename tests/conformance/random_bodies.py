@@ -388,11 +388,14 @@ def add_loop(scope):
     stacked = [any_type(scope) for _ in range(r.choice([0, 0, 1, 1, 2]))]
     if not carried and not stacked:
         return
-    is_bounded = bool(stacked) or r.random() < 0.8
-    trips, count = trip_count_of(scope, bool(stacked)) if is_bounded else ('', None)
+    # Only the run knows how long a stack is: then it is an output of the model and nothing else.
+    grows = bool(stacked) and scope is scope.g.main and r.random() < 0.4
+    is_fixed = bool(stacked) and not grows
+    is_bounded = is_fixed or r.random() < 0.8
+    trips, count = trip_count_of(scope, is_fixed) if is_bounded else ('', None)
     condition, is_true = '', True
     if not is_bounded or r.random() < 0.5:
-        if stacked:
+        if is_fixed:
             is_true = r.random() < 0.85
             condition = scope.one(is_true, 'bool') if r.random() < 0.6 else scope.g.asked('bool')
             count = count if condition.name not in scope.g.asked_names else None
@@ -402,7 +405,7 @@ def add_loop(scope):
     if rotates and r.random() < 0.3:
         initial = initial[:1] * len(initial)
     # What shape a stack without a part has is nobody's to say unless the body does: of its outputs, and of inputs that are outputs.
-    is_never_empty = count is not None and count > 0 and is_true
+    is_never_empty = count is not None and count > 0 and is_true and not grows
     body = Scope(scope.g, scope)
     iteration, going_on = body.input('i64', (), declared=True), body.input('bool', (), declared=True)
     values = [body.input(*type, declared=None if is_never_empty else True) for type in carried]
@@ -415,7 +418,7 @@ def add_loop(scope):
     if condition == '':
         body.output_value(condition_in(body) if is_ignored else body.one(True, 'bool'))
     else:
-        body.output_value(body_condition(body, iteration, going_on, not is_bounded, bool(stacked)))
+        body.output_value(body_condition(body, iteration, going_on, not is_bounded, is_fixed))
     for i, (dtype, shape, exact) in enumerate(carried):
         if rotates:
             body.output_value(values[(i + 1) % len(values)])
@@ -431,6 +434,9 @@ def add_loop(scope):
         scope.values.append(Value(name, dtype, shape, exact))
     for name, (dtype, shape, exact), has_shape in zip(names[len(carried):], stacked, declared):
         count = 0 if not is_true else count
+        if grows:
+            scope.g.grown.append(Value(name, dtype, (None,) + shape, exact))
+            continue
         add_stack(scope, Value(name, dtype, (count or None,) + shape, exact), has_shape)
 
 
@@ -504,7 +510,7 @@ class Generator:
         # Few in a model, so that many values fit where one is needed.
         self.dtypes = self.r.choices(['f32'] * 6 + ['i64'] * 3 + ['i32', 'f64', 'bool', 'u8', 'f16'], k=3)
         self.shapes = self.r.choices(SHAPES, k=3)
-        self.asked_names, self.main = {}, Scope(self)
+        self.asked_names, self.grown, self.main = {}, [], Scope(self)
 
     def elements(self, dtype, shape):
         if dtype == 'bool':
@@ -533,7 +539,7 @@ class Generator:
             main.step()
         results = [v for n in main.nodes if n.op_type in ('If', 'Loop', 'Scan') for v in main.values if v.name in n.output]
         others = [v for v in main.values if v not in results]
-        for value in results[-4:] + r.sample(others, min(len(others), r.randrange(3))):
+        for value in results[-4:] + r.sample(others, min(len(others), r.randrange(3))) + self.grown:
             main.output_value(value)
         model = helper.make_model(main.graph(f'random'), opset_imports=[helper.make_opsetid('', self.opset)],
                                   ir_version=OPSETS[self.opset])

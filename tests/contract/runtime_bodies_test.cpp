@@ -38,12 +38,15 @@ CompileOptions on(std::string devices) {
 Tensor floats(const std::vector<float>& elements) {
     return *Tensor::from<float>({int64_t(elements.size())}, elements);
 }
+Tensor zero() {
+    return *Tensor::allocate(DType::kFloat32, {});
+}
 Tensor number(int64_t element) {
     return *Tensor::from<int64_t>({}, std::vector<int64_t>{element});
 }
 
-//  for n: v = if c then v w else -v, and all v
-Graph looping() {
+//  for n: v = if c then v w else -v, and all v; until_negative: while no v is below zero
+Graph looping(bool until_negative = false) {
     Graph graph("looping");
     const ValueId n = graph.input("n", DType::kInt64, {});
     const ValueId c = graph.input("c", DType::kBool, {});
@@ -51,8 +54,13 @@ Graph looping() {
     const ValueId w = graph.input("w", DType::kFloat32, {2});
     Graph body("body");
     (void)body.input("i", DType::kInt64, {});
-    body.output("goes_on_out", body.input("goes_on", DType::kBool, {}));
+    const ValueId goes_on = body.input("goes_on", DType::kBool, {});
     const ValueId own = body.input("own", DType::kFloat32, {2});
+    const ValueId least = body.add("ReduceMin", {own}, {{"keepdims", int64_t{0}}});
+    body.output("goes_on_out",
+                until_negative
+                    ? body.add("Not", {body.add("Less", {least, body.constant("zero", zero())})})
+                    : goes_on);
     Graph then_branch("then");
     then_branch.output("a",
                        then_branch.add("Mul", {then_branch.capture(body, own),
@@ -64,7 +72,8 @@ Graph looping() {
     const ValueId shifted = body.add("Add", {next, body.constant("one", floats({1, 1}))});
     body.output("v_out", shifted);
     body.output("part", shifted);
-    const std::vector<ValueId> last = graph.loop(n, ValueId{}, {v}, std::move(body), "l");
+    const ValueId begins = until_negative ? c : ValueId{};
+    const std::vector<ValueId> last = graph.loop(n, begins, {v}, std::move(body), "l");
     graph.output("y", last[0]);
     graph.output("all", last[1]);
     return graph;
@@ -109,6 +118,25 @@ TEST(BodiesOnDevices, GiveWhatTheHostGives) {
         ASSERT_EQ(bodies.size(), 3U);
         for (const BodyReport& body : bodies) {
             EXPECT_GT(body.device_steps, 1) << body.body;
+        }
+    }
+}
+
+// Of a length that only the run knows.
+TEST(BodiesOnDevices, GiveAStackThatGrows) {
+    const Runtime runtime(sim_options(2));
+    const CompiledGraph host = *runtime.compile(looping(true), on("cpu"));
+    const CompiledGraph compiled = *runtime.compile(looping(true), on("sim,cpu"));
+    for (const int64_t n : {0, 1, 2, 100}) {
+        for (const bool c : {false, true}) {
+            NamedTensors inputs = inputs_of_looping(n, c);
+            inputs["w"] = floats({2, -1});
+            const auto found = output_bytes(compiled, inputs);
+            ASSERT_TRUE(found.ok()) << found.error().message();
+            EXPECT_EQ(*found, *output_bytes(host, inputs));
+            EXPECT_THAT(found->at("all"), ::testing::StartsWith(!c || n == 0 ? "0x2:"
+                                                                : n == 1     ? "1x2:"
+                                                                             : ""));
         }
     }
 }

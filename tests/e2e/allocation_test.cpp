@@ -152,6 +152,29 @@ TEST(Allocation, NoneInRunOfBodies) {
     }
 }
 
+// Of a length that only the run knows: what earlier runs have grown is enough.
+TEST(Allocation, NoneInRunOfAStackThatIsLongEnough) {
+    Graph graph("until_limit");
+    const ValueId v = graph.input("v", DType::kFloat32, {40});
+    Graph body("body");
+    const ValueId i = body.input("i", DType::kInt64, {});
+    (void)body.input("goes_on", DType::kBool, {});
+    const ValueId most =
+        body.constant("most", *Tensor::from<int64_t>({}, std::vector<int64_t>{300}));
+    body.output("goes_on_out", body.add("Less", {i, most}));
+    const ValueId next = body.add("Tanh", {body.input("own", DType::kFloat32, {40})});
+    body.output("v_out", next);
+    body.output("part", next);
+    Tensor begins = *Tensor::allocate(DType::kBool, {});
+    begins.mutable_bytes()[0] = std::byte(1);
+    const std::vector<ValueId> last =
+        graph.loop(ValueId{}, graph.constant("begins", std::move(begins)), {v}, std::move(body));
+    graph.output("y", last[0]);
+    graph.output("all", last[1]);
+    EXPECT_EQ(allocations_in_runs(graph, 1), 0);
+    EXPECT_EQ(allocations_in_runs(graph, 2), 0);
+}
+
 // Weights that are packed before the runs, and such that each run packs.
 TEST(Allocation, NoneInRunOfLstm) {
     for (const bool is_constant : {true, false}) {

@@ -207,21 +207,28 @@ Network reshaped() {
     return network;
 }
 
-// x -> Loop of 3: Mul -> Add -> y
+// x -> Loop of 3: Mul -> Add -> y, and all of them, as many as a condition allows
 //  \--------------------^
 Network looping() {
     Network network;
     Graph& g = network.graph;
     const ValueId x = g.input("x", DType::kFloat32, {"batch", 2048});
     Graph body("body");
-    (void)body.input("i", DType::kInt64, {});
-    const ValueId goes_on = body.input("goes_on", DType::kBool, {});
+    const ValueId i = body.input("i", DType::kInt64, {});
+    (void)body.input("goes_on", DType::kBool, {});
     const ValueId carried = body.input("carried", DType::kFloat32, {"batch", 2048});
-    body.output("goes_on_out", goes_on);
+    const ValueId most = body.constant("most", *Tensor::from<int64_t>({}, Ints{2}));
+    body.output("goes_on_out", body.add("Less", {i, most}));
     const ValueId product = body.add("Mul", {carried, weight(body, "w", {2048})});
-    body.output("sum", body.add("Add", {product, body.capture(g, x)}));
-    const ValueId count = g.constant("count", *Tensor::from<int64_t>({}, Ints{3}));
-    g.output("y", g.loop(count, ValueId{}, {x}, std::move(body))[0]);
+    const ValueId sum = body.add("Add", {product, body.capture(g, x)});
+    body.output("sum", sum);
+    body.output("part", sum);
+    Tensor begins = *Tensor::allocate(DType::kBool, {});
+    begins.mutable_bytes()[0] = std::byte(1);
+    const std::vector<ValueId> last =
+        g.loop(ValueId{}, g.constant("begins", std::move(begins)), {x}, std::move(body));
+    g.output("y", last[0]);
+    g.output("all", last[1]);
     network.sample = {1, 2048};
     return network;
 }

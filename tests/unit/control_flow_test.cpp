@@ -299,13 +299,13 @@ TEST(Loop, WithoutAConditionIgnoresThatOfItsBody) {
                 ElementsAre(Floats{28}, Floats{0, 1, 2, 3, 4, 5}));
 }
 
-// A stack whose length only the condition decides has no planned shape.
-TEST(Loop, StacksOfUnknownLengthAreRefusedByName) {
-    Graph graph = until_limit(true, true);
-    graph.output("numbers", graph.data().nodes[0].outputs[1]);
-    const Runtime runtime(testing_support::without_numa(1));
-    EXPECT_THAT(runtime.compile(graph).error().message(),
-                AllOf(HasSubstr("unsupported"), HasSubstr("Loop")));
+TEST(Loop, StacksOfUnknownLengthAreResults) {
+    for (const bool has_count : {true, false}) {
+        Graph graph = until_limit(has_count, true);
+        graph.output("numbers", graph.data().nodes[0].outputs[1]);
+        EXPECT_THAT(run(graph, {{"x", scalar(4)}}), ElementsAre(Floats{12}, Floats{0, 1}));
+        EXPECT_THAT(run(graph, {{"x", scalar(10)}}), ElementsAre(Floats{20}, Floats{0}));
+    }
 }
 
 //  for i < n: s += (x > 0 ? inner loop of 2: s + x : -x), bodies three deep; both capture through

@@ -471,6 +471,10 @@ Result<ScanForm> scan_form(const NodeData& node) {
     return form;
 }
 
+size_t carried_by_loop(const NodeData& node) {
+    return std::max<size_t>(node.own_inputs(), 2) - 2;
+}
+
 size_t own_input_count(const NodeData& node, const GraphData& body) {
     return body.inputs.size() - node.captured_count();
 }

@@ -32,6 +32,9 @@ struct ScanForm {
 // An error names an attribute whose length or elements do not fit the node.
 Result<ScanForm> scan_form(const NodeData& node);
 
+// How many values a Loop carries: results from there on are stacks.
+size_t carried_by_loop(const NodeData& node);
+
 // The inputs of a body without what it captures.
 size_t own_input_count(const NodeData& node, const GraphData& body);
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/grown_tensor.h"
 #include "base/out_of_memory.h"
 #include "graph/bodies.h"
 #include "ops/control_flow/control_flow.h"
@@ -68,7 +69,7 @@ Status stack(const Tensor& part, const TensorArg& whole, int axis, int64_t index
     }
     LEAT_RETURN_IF_ERROR(check_whole_bytes(whole.dtype));
     const AxisSplit split = AxisSplit::make(whole.shape, axis);
-    const bool fits = part.dtype() == whole.dtype && index < split.extent &&
+    const bool fits = part.dtype() == whole.dtype && (whole.grows || index < split.extent) &&
                       part.shape().rank() + 1 == whole.shape.rank() &&
                       part.element_count() == split.outer * split.inner;
     if (!fits) {
@@ -76,9 +77,24 @@ Status stack(const Tensor& part, const TensorArg& whole, int axis, int64_t index
             .with_found(part.shape().to_string())
             .with_needed(fmt::format("a slice of {}", whole.shape.to_string()));
     }
+    if (whole.grows) {
+        LEAT_ASSIGN_OR_RETURN(std::byte* const room, whole.as<GrownTensor>()->add_part());
+        if (part.byte_count() > 0) {
+            std::memcpy(room, part.bytes(), size_t(part.byte_count()));
+        }
+        return {};
+    }
     copy_slice(split, *storage_bytes(whole.dtype, split.inner), index, whole.data,
                const_cast<std::byte*>(part.bytes()), true);
     return {};
+}
+
+void begin_stack(const TensorArg& whole) {
+    if (whole.grows) {
+        const int64_t elements = AxisSplit::make(whole.shape, 0).inner;
+        whole.as<GrownTensor>()->begin(whole.dtype,
+                                       storage_bytes(whole.dtype, elements).value_or(0));
+    }
 }
 
 template <class T>
@@ -107,9 +123,12 @@ Status run_loop(const ReferenceArgs& args) {
     const TensorArg* const condition = find_arg(args.inputs.first(own), 1);
     const int64_t most =
         count != nullptr ? trip_count_of(*count) : std::numeric_limits<int64_t>::max();
-    const size_t carried = own < 2 ? 0 : own - 2;
+    const size_t carried = carried_by_loop(args.node);
     const Tensors captured = views_of(args.inputs.subspan(own));
     Tensors values = views_of(args.inputs.subspan(std::min<size_t>(2, own), carried));
+    for (size_t i = carried; i < args.outputs.size(); ++i) {
+        begin_stack(args.outputs[i]);
+    }
     bool goes_on = condition == nullptr || condition_of(*condition);
     bool given_condition = true;
     int64_t iteration = 0;
@@ -141,7 +160,8 @@ Status run_loop(const ReferenceArgs& args) {
     for (size_t i = 0; i < args.outputs.size(); ++i) {
         if (i < carried) {
             LEAT_RETURN_IF_ERROR(store(values[i], args.outputs[i], i));
-        } else if (args.outputs[i].present() && args.outputs[i].shape[0] != iteration) {
+        } else if (args.outputs[i].present() && !args.outputs[i].grows &&
+                   args.outputs[i].shape[0] != iteration) {
             return unsupported("output {} has a part for each iteration", i)
                 .with_found(fmt::format("{} iterations", iteration))
                 .with_needed(fmt::format("{}, as inference found", args.outputs[i].shape[0]));

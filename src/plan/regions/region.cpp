@@ -28,16 +28,22 @@ bool are_plain(std::span<const TensorArg> args) {
     });
 }
 
+// False where the plan is made anew, which says what is wrong: but memory that there was none of
+// may be there by then.
+Result<bool> not_after(const Status& error) {
+    return error.code() == StatusCode::kOutOfMemory ? Result<bool>(error) : Result<bool>(false);
+}
+
 // Whether a plan of the body for inputs of these facts would be this one. All values are inferred
 // again: what is proved of an index may hold for one limit and not for another.
-bool holds_for(const Plan& plan, const GraphData& body, std::span<const ValueFact> given) {
+Result<bool> holds_for(const Plan& plan, const GraphData& body, std::span<const ValueFact> given) {
     static const NodeTwins kNoTwins;
     InferenceOptions options;
     options.checks_extents = false;
     const Result<SharedFacts> facts =
         infer_graph_again(body, given, options, {plan.facts.values.list(), kNoTwins});
     if (!facts.ok()) {
-        return false;
+        return not_after(facts.error());
     }
     for (ValueId id{0}; size_t(id.index) < facts->size(); ++id.index) {
         const auto& now = (*facts)[size_t(id.index)];
@@ -56,9 +62,17 @@ bool holds_for(const Plan& plan, const GraphData& body, std::span<const ValueFac
         }
         const Result<BodyInputs> inner =
             infer_body_inputs(*step.node, operand_facts(*step.node, fact_of));
+        if (!inner.ok()) {
+            return not_after(inner.error());
+        }
         for (const BodyPlan& own : step.region->bodies()) {
-            if (!inner.ok() || inner->count(own.key) == 0 ||
-                !holds_for(*own.plan, *step.node->body(own.key), inner->find(own.key)->second)) {
+            const auto own_inputs = inner->find(own.key);
+            if (own_inputs == inner->end()) {
+                return false;
+            }
+            LEAT_ASSIGN_OR_RETURN(const bool holds, holds_for(*own.plan, *step.node->body(own.key),
+                                                              own_inputs->second));
+            if (!holds) {
                 return false;
             }
         }
@@ -148,7 +162,10 @@ class RegionMaker {
         BodyPlan made;
         made.key = key;
         made.plan = former_plan(key);
-        made.is_new = made.plan == nullptr || !holds_for(*made.plan, body, facts);
+        if (made.plan != nullptr) {
+            LEAT_ASSIGN_OR_RETURN(const bool holds, holds_for(*made.plan, body, facts));
+            made.is_new = !holds;
+        }
         if (made.is_new) {
             LEAT_ASSIGN_OR_RETURN(made.plan, make_body_plan(key, body, facts, 1));
             if (may_be_worth_sharing(*made.plan)) {
@@ -241,7 +258,7 @@ class RegionMaker {
     bool drive_loop() {
         LoopPlan& loop = region_->loop_;
         const auto own = int32_t(node_.own_inputs());
-        const int32_t carried = std::max(own - 2, 0);
+        const auto carried = int32_t(carried_by_loop(node_));
         loop.trip_count = own > 0 && prepare_.inputs[0].present() ? 0 : -1;
         loop.first_condition = own > 1 && prepare_.inputs[1].present() ? 1 : -1;
         loop.number_input = 0;
@@ -313,6 +330,7 @@ class RegionMaker {
     static PartsOfWhole parts_of(
         const TensorArg& whole, int32_t arg, int32_t part, int axis, bool is_reversed) {
         PartsOfWhole parts{arg, part, AxisSplit::make(whole.shape, axis)};
+        parts.grows = whole.grows;
         parts.inner_bytes = parts.split.inner * (bits_of(whole.dtype) / 8);
         parts.is_reversed = is_reversed;
         return parts;

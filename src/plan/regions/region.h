@@ -61,6 +61,7 @@ struct PartsOfWhole {
     AxisSplit split;
     int64_t inner_bytes = 0;
     bool is_reversed = false;
+    bool grows = false;   // a stack whose length only the run knows: a GrownTensor
     int64_t memory = -1;  // of a part that is copied; -1: it is read or written in the whole
 
     // Of an iteration, along the axis.

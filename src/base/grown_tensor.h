@@ -1,0 +1,75 @@
+// GrownTensor: a tensor that gets parts one after the other, along its first axis. How many, only
+// the run knows.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "leat/tensor.h"
+
+namespace leat {
+
+class GrownTensor {
+  public:
+    // Starts anew, without parts, in the memory that there is. Precondition: whole bytes.
+    void begin(DType dtype, int64_t part_bytes) {
+        dtype_ = dtype;
+        part_bytes_ = part_bytes;
+        parts_ = 0;
+    }
+
+    // Room for another part, behind the others, which may move. An error changes nothing.
+    Result<std::byte*> add_part() {
+        const int64_t used = parts_ * part_bytes_;
+        if (memory_.byte_count() - used < part_bytes_) {
+            LEAT_RETURN_IF_ERROR(grow(used));
+        }
+        ++parts_;
+        return memory_.mutable_bytes() + used;
+    }
+
+    // Precondition: there is one.
+    std::byte* last_part() { return memory_.mutable_bytes() + (parts_ - 1) * part_bytes_; }
+    int64_t parts() const { return parts_; }
+    const std::byte* data() const { return memory_.bytes(); }
+    // Of a shape that has as many elements: a view, right until the next begin(). It may be read
+    // for longer.
+    Tensor view(const Shape& shape) const {
+        return Tensor::view(dtype_, shape, memory_.bytes(), memory_.owner());
+    }
+    int64_t capacity_bytes() const { return memory_.byte_count(); }
+    // Without parts and memory.
+    void release() { *this = GrownTensor(); }
+
+  private:
+    static constexpr int64_t kLeastBytes = 4096;
+
+    // Doubles, so that each part moves a few times, whatever their number.
+    Status grow(int64_t used) {
+        const int64_t most = std::numeric_limits<int64_t>::max() - used;
+        if (part_bytes_ > most) {
+            return out_of_memory("a result has more bytes than 64 bits count");
+        }
+        const int64_t wanted = std::max(used + part_bytes_, kLeastBytes);
+        LEAT_ASSIGN_OR_RETURN(
+            Tensor larger,
+            Tensor::allocate(DType::kUint8, Shape({std::max(wanted, std::min(2 * used, most))})));
+        if (used > 0) {
+            std::memcpy(larger.mutable_bytes(), memory_.bytes(), size_t(used));
+        }
+        memory_ = std::move(larger);
+        return {};
+    }
+
+    DType dtype_ = DType::kUndefined;
+    int64_t part_bytes_ = 0;
+    int64_t parts_ = 0;
+    Tensor memory_;  // bytes
+};
+
+}  // namespace leat
