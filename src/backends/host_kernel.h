@@ -29,6 +29,7 @@ struct KernelArgs {
     std::span<const TensorArg> outputs;
     std::byte* scratch = nullptr;  // scratch_bytes of this worker, 64-byte aligned
     KernelState* state = nullptr;  // null: the kernel has none
+    RunStop stop = {};             // kernels of several tiles need not ask: they end between two
 };
 
 class HostKernel {

@@ -62,9 +62,10 @@ Result<std::vector<ValueFact>> infer_outputs(const GraphData& body,
 }
 
 Result<std::vector<Tensor>> evaluate_outputs(const GraphData& body,
-                                             std::span<const ValueFact> given) {
+                                             std::span<const ValueFact> given,
+                                             RunStop stop) {
     LEAT_ASSIGN_OR_RETURN(const std::vector<ValueFact> facts,
-                          infer_graph(body, given, {.fold_everything = true}));
+                          infer_graph(body, given, {.fold_everything = true, .stop = stop}));
     std::vector<Tensor> outputs;
     for (size_t i = 0; i < body.outputs.size(); ++i) {
         const std::optional<Tensor>& value = facts[size_t(body.outputs[i].index)].value;
@@ -207,12 +208,13 @@ Result<BodyInputs> infer_body_inputs(const NodeData& node,
 Result<std::vector<Tensor>> evaluate_body(const NodeData& node,
                                           std::string_view key,
                                           std::span<const Tensor> inputs,
+                                          RunStop stop,
                                           int64_t iteration) {
     std::vector<ValueFact> given;
     for (const Tensor& input : inputs) {
         given.emplace_back(TypeInfo::tensor(input.dtype(), input.shape()), input);
     }
-    Result<std::vector<Tensor>> outputs = evaluate_outputs(*node.body(key), given);
+    Result<std::vector<Tensor>> outputs = evaluate_outputs(*node.body(key), given, stop);
     if (!outputs.ok()) {
         const std::string number =
             iteration < 0 ? std::string() : fmt::format(", iteration {}", iteration);

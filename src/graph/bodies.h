@@ -58,6 +58,7 @@ Result<BodyInputs> infer_body_inputs(const NodeData& node,
 Result<std::vector<Tensor>> evaluate_body(const NodeData& node,
                                           std::string_view key,
                                           std::span<const Tensor> inputs,
+                                          RunStop stop,
                                           int64_t iteration = -1);
 
 }  // namespace leat

@@ -225,7 +225,7 @@ Status Inference::evaluate(const NodeData& node) {
         input_values_.push_back(id.valid() ? known_value(id) : nullptr);
     }
     LEAT_ASSIGN_OR_RETURN(std::vector<Tensor> results,
-                          evaluate_node(node, input_values_, outputs_));
+                          evaluate_node(node, input_values_, outputs_, options_.stop));
     for (size_t i = 0; i < results.size(); ++i) {
         outputs_[i].value = std::move(results[i]);
     }

@@ -17,6 +17,7 @@ struct InferenceOptions {
     // False: given inputs may have other extents than the graph declares, as shards of a batch have
     // that the graph fixes.
     bool checks_extents = true;
+    RunStop stop = {};  // of the run that it is part of
 };
 
 // One fact for each value of the graph, by value index. `given` overrides what the graph declares

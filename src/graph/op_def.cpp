@@ -208,7 +208,8 @@ Result<Tensor> evaluate_step(const EpilogueStep& step, const Tensor& x, const Te
 
 Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
                                              std::span<const Tensor* const> inputs,
-                                             std::span<const ValueFact> outputs) {
+                                             std::span<const ValueFact> outputs,
+                                             RunStop stop) {
     std::vector<Tensor> given(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
         if (inputs[i] != nullptr) {
@@ -234,7 +235,7 @@ Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
     }
     const std::vector<TensorArg> arguments = args_of(std::span(given).first(node.operand_count()));
     const std::vector<TensorArg> result_args = args_of(results);
-    LEAT_RETURN_IF_ERROR(run_reference({node, arguments, result_args}));
+    LEAT_RETURN_IF_ERROR(run_reference({node, arguments, result_args, stop}));
     for (const EpilogueStep& step : node.epilogue) {
         const Tensor* operand =
             step.operand_input < 0 ? nullptr : &given[size_t(step.operand_input)];
@@ -412,8 +413,9 @@ Status run_reference(const ReferenceArgs& args) {
 
 Result<std::vector<Tensor>> evaluate_node(const NodeData& node,
                                           std::span<const Tensor* const> inputs,
-                                          std::span<const ValueFact> outputs) {
-    Result<std::vector<Tensor>> results = evaluate_checked(node, inputs, outputs);
+                                          std::span<const ValueFact> outputs,
+                                          RunStop stop) {
+    Result<std::vector<Tensor>> results = evaluate_checked(node, inputs, outputs, stop);
     if (!results.ok()) {
         return std::move(results).error().with_node(node.label());
     }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/run_stop.h"
 #include "graph/attribute_schema.h"
 #include "graph/graph_data.h"
 
@@ -153,6 +154,7 @@ struct ReferenceArgs {
     // Absent ones have present() == false. What bodies capture stands at the end.
     std::span<const TensorArg> inputs;
     std::span<const TensorArg> outputs;  // outputs never overlap inputs
+    RunStop stop = {};                   // loops ask in each iteration
 };
 // Plain loops, double accumulation: the oracle. Errors are about values (an index out of range).
 using ReferenceKernel = Status (*)(const ReferenceArgs& args);
@@ -285,6 +287,7 @@ Status run_reference(const ReferenceArgs& args);
 // operator copies.
 Result<std::vector<Tensor>> evaluate_node(const NodeData& node,
                                           std::span<const Tensor* const> inputs,
-                                          std::span<const ValueFact> outputs);
+                                          std::span<const ValueFact> outputs,
+                                          RunStop stop = {});
 
 }  // namespace leat

@@ -7,6 +7,7 @@
 #include "run/device_states.h"
 #include "run/region_run.h"
 #include "run/step_times.h"
+#include "run/task_stop.h"
 
 namespace leat {
 namespace {
@@ -99,10 +100,10 @@ Status Instance::link(RequestMemory& memory) {
     return {};
 }
 
-KernelArgs Instance::args_of(int32_t step, int worker) const {
+KernelArgs Instance::args_of(int32_t step, int worker, RunStop stop) const {
     const PlanStep& at = plan_->work.steps[size_t(step)];
     return {addresses_.inputs_of(at), addresses_.outputs_of(at), scratch_[size_t(worker)],
-            states_[size_t(step)].get()};
+            states_[size_t(step)].get(), stop};
 }
 
 void Instance::note_worker(int worker) const {
@@ -112,17 +113,19 @@ void Instance::note_worker(int worker) const {
     }
 }
 
-Status Instance::run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const {
+Status Instance::run_step(
+    int32_t step, int64_t tile_begin, int64_t tile_end, int worker, RunStop stop) const {
     note_worker(worker);
     const PlanStep& at = plan_->work.steps[size_t(step)];
-    Status status = at.kernel->run(args_of(step, worker), tile_begin, tile_end);
+    Status status = at.kernel->run(args_of(step, worker, stop), tile_begin, tile_end);
     return status.ok() ? Status() : std::move(status).with_node(at.node->label());
 }
 
 Status Instance::run_task(const StepTask& task, scheduler::TaskScope& scope) {
     switch (task.kind) {
         case StepTask::Kind::kHost:
-            return run_step(task.step, scope.tile_begin(), scope.tile_end(), scope.worker());
+            return run_step(task.step, scope.tile_begin(), scope.tile_end(), scope.worker(),
+                            stop_of(&scope));
         case StepTask::Kind::kBodies:
             return run_bodies(task.step, scope);
         case StepTask::Kind::kSubmit:
@@ -138,14 +141,14 @@ Status Instance::time_step(int32_t step, std::vector<StepTime>& rows) const {
     const TimedBodies bodies(at.region == nullptr ? nullptr
                                                   : &Region::state_of(*states_[size_t(step)]));
     const int64_t begin_ns = monotonic_ns();
-    LEAT_RETURN_IF_ERROR(run_step(step, 0, at.kernel->tile_count, 0));
+    LEAT_RETURN_IF_ERROR(run_step(step, 0, at.kernel->tile_count, 0, {}));
     rows.front().time_ns = monotonic_ns() - begin_ns;
     return bodies.add_times(rows);
 }
 
 Status Instance::run_bodies(int32_t step, scheduler::TaskScope& scope) const {
     note_worker(scope.worker());
-    const KernelArgs args = args_of(step, scope.worker());
+    const KernelArgs args = args_of(step, scope.worker(), {});
     Status status = Region::state_of(*args.state).run(args, &scope);
     return status.ok() ? Status()
                        : std::move(status).with_node(plan_->work.steps[size_t(step)].node->label());
@@ -156,7 +159,7 @@ Status Instance::run_device_task(const StepTask& task, int worker) {
     if (step.device == nullptr) {
         return {};  // the host's step has ended: an observer has signalled its point
     }
-    const KernelArgs args = args_of(task.step, worker);
+    const KernelArgs args = args_of(task.step, worker, {});
     Status status;
     if (task.kind == StepTask::Kind::kFinish) {
         status = step.device->finish(args);

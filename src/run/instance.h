@@ -48,7 +48,8 @@ class Instance {
     // on devices. Returns the status.
     Status end_run(Status status);
     Status run_task(const StepTask& task, scheduler::TaskScope& scope);
-    Status run_step(int32_t step, int64_t tile_begin, int64_t tile_end, int worker) const;
+    Status run_step(
+        int32_t step, int64_t tile_begin, int64_t tile_end, int worker, RunStop stop) const;
     // Runs all of it on this thread. The first row is that of the step, those behind it are of its
     // bodies.
     Status time_step(int32_t step, std::vector<StepTime>& rows) const;
@@ -74,7 +75,7 @@ class Instance {
     static bool run_tiles(void* self, scheduler::TaskId id, scheduler::TaskScope& scope);
     // As EndSignal::tell.
     static void end_flight(void* self, scheduler::TaskId waiter, scheduler::PointId point);
-    KernelArgs args_of(int32_t step, int worker) const;
+    KernelArgs args_of(int32_t step, int worker, RunStop stop) const;
     void note_worker(int worker) const;
     template <class OnRegion>
     void for_each_region(const OnRegion& on_region) const {

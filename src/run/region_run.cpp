@@ -18,6 +18,7 @@
 #include "run/device_trace.h"
 #include "run/plan_addresses.h"
 #include "run/step_times.h"
+#include "run/task_stop.h"
 
 namespace leat {
 namespace {
@@ -80,9 +81,15 @@ class BodyRun {
                 const PlanStep& step = plan().work.steps[size_t(task.step)];
                 const bool asks = since_question_ns > kBetweenQuestionsNs;
                 since_question_ns = (asks ? 0 : since_question_ns) + step.cost_ns;
+                if (&set == &sets_[0] && step.kernel->is_reference) {
+                    long_calls_.push_back(set.calls.size());
+                }
                 set.calls.push_back({&step,
-                                     {set.values.inputs_of(step), set.values.outputs_of(step),
-                                      nullptr, states_[size_t(task.step)].get()},
+                                     {set.values.inputs_of(step),
+                                      set.values.outputs_of(step),
+                                      nullptr,
+                                      states_[size_t(task.step)].get(),
+                                      {}},
                                      tiles_between_questions(step),
                                      asks});
             }
@@ -115,6 +122,9 @@ class BodyRun {
     // Errors name the step.
     Status run(int set, TaskScope* scope) {
         running_ = &sets_[size_t(set)];
+        for (const size_t call : long_calls_) {
+            running_->calls[call].args.stop = stop_of(scope);
+        }
         if (is_timed_) {
             return run_timed();
         }
@@ -259,6 +269,7 @@ class BodyRun {
         const BodyCall& call = run.running_->calls[size_t(id)];
         KernelArgs args = call.args;
         args.scratch = run.scratch_ + scope.worker() * run.scratch_bytes_;
+        args.stop = stop_of(&scope);
         Status status = call.step->region != nullptr
                             ? Region::state_of(*args.state).run(args, &scope)
                             : call.step->kernel->run(args, scope.tile_begin(), scope.tile_end());
@@ -269,6 +280,7 @@ class BodyRun {
     scheduler::ProgramState state_;
     std::vector<BodyAddresses> sets_;
     StepStates states_;
+    std::vector<size_t> long_calls_;  // whose kernels, the reference's, ask whether to stop
     BodyAddresses* running_ = nullptr;
     bool is_timed_ = false;
     std::vector<int64_t> times_ns_;  // by step, of timed runs
@@ -291,9 +303,14 @@ void fetch_output(const BodyRun& body, PlanAddresses& from, int32_t output, std:
                storage_bytes(own.dtype, own.shape.element_count()).value_or(0));
 }
 
-// Whether a run is to end, asked in every iteration: looks at the clock once in some 5 us.
+// Whether a run is to end, asked in every iteration: looks at the clock once in some 5 us. The next
+// iteration may take as long as the dearest branch, whatever those before took, which limits how
+// many pass between two looks.
 class EndOfRun {
   public:
+    explicit EndOfRun(double iteration_ns)
+        : most_between_(int64_t(std::clamp(kBetweenQuestionsNs / iteration_ns, 1.0, 1024.0))) {}
+
     bool is_asked_for(const TaskScope* scope) {
         if (scope == nullptr || ++iterations_ < between_) {
             return false;
@@ -302,7 +319,7 @@ class EndOfRun {
         const auto now = std::chrono::steady_clock::now();
         const auto passed = now - std::exchange(before_, now);
         if (passed < kShort) {
-            between_ = std::min<int64_t>(2 * between_, kMostIterations);
+            between_ = std::min<int64_t>(2 * between_, most_between_);
         } else if (passed > kLong) {
             between_ = std::max<int64_t>(between_ / 2, 1);
         }
@@ -312,8 +329,8 @@ class EndOfRun {
   private:
     static constexpr auto kShort = std::chrono::microseconds(3);
     static constexpr auto kLong = std::chrono::microseconds(7);
-    static constexpr int64_t kMostIterations = 1024;
 
+    const int64_t most_between_;
     int64_t iterations_ = 0;  // since the last look
     int64_t between_ = 1;     // two looks
     std::chrono::steady_clock::time_point before_;
@@ -409,7 +426,8 @@ class BranchRun final : public RegionRun {
 
 class LoopRun final : public RegionRun {
   public:
-    explicit LoopRun(const Region& region) : RegionRun(region), loop_(region.loop()) {}
+    explicit LoopRun(const Region& region)
+        : RegionRun(region), loop_(region.loop()), end_(region.body_ns()) {}
 
     Status run(const KernelArgs& args, TaskScope* scope) override {
         args_ = &args;

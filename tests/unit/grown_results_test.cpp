@@ -183,9 +183,8 @@ TEST_P(GrownResults, KeepTheMemoryThatSomebodyHolds) {
     EXPECT_EQ(held.data<float>()[size_t(299 * kWidth)], 301.0F);
 }
 
-TEST(LateGrownResults, AreGone) {
-    const Runtime runtime(without_numa(2));
-    const CompiledGraph compiled = *runtime.compile(until_limit());
+TEST_P(GrownResults, OfARunThatIsLateAreGone) {
+    const CompiledGraph compiled = *runtime_.compile(until_limit(), options_);
     Request request = *compiled.make_request();
     for (int turn = 0; turn < 2; ++turn) {
         const Status late = run_until(request, 1'000'000'000, {.deadline = 3ms});

@@ -482,6 +482,25 @@ TEST_P(EndlessRegions, EndByDeadlineAndStop) {
     }
 }
 
+// Nested bodies, too, where kernels of the reference run them.
+TEST(EndlessReferenceBodies, EndByDeadlineAndStop) {
+    for (const bool is_nested : {false, true}) {
+        const Runtime runtime(without_numa(1));
+        CompileOptions options;
+        options.devices = "reference";
+        Request request = *runtime.compile(endless(is_nested, 1), options)->make_request();
+        const Tensor v = random_floats({1}, 7);
+        ASSERT_TRUE(
+            bind_all(request, {{"most", number(std::numeric_limits<int64_t>::max())}, {"v", v}})
+                .ok());
+        const Status late = request.run({.deadline = 2ms});
+        EXPECT_EQ(late.code(), StatusCode::kTimeout) << late.message();
+        ASSERT_TRUE(request.bind("most", number(1)).ok());
+        ASSERT_TRUE(request.run().ok());
+        EXPECT_EQ(request.get<float>("y")[0], -v.data<float>()[0]);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads,
                          EndlessRegions,
                          ::testing::Combine(::testing::Bool(),

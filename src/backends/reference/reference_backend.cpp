@@ -104,7 +104,7 @@ class ReferenceHostKernel final : public HostKernel {
                 outputs[i] = as_row_major(args.outputs[i], take(bytes_of(args.outputs[i])));
             }
         }
-        LEAT_RETURN_IF_ERROR(run_with_epilogue(inputs, outputs, scratch));
+        LEAT_RETURN_IF_ERROR(run_with_epilogue(inputs, outputs, scratch, args.stop));
         for (size_t i = 0; i < outputs.size(); ++i) {
             if (needs_copy(args.outputs[i])) {
                 copy_strided(outputs[i], args.outputs[i], 0, 0, 0);
@@ -118,15 +118,17 @@ class ReferenceHostKernel final : public HostKernel {
 
     Status run_with_epilogue(std::span<TensorArg> inputs,
                              std::span<TensorArg> outputs,
-                             std::byte* scratch) const {
+                             std::byte* scratch,
+                             RunStop stop) const {
         const std::span<const TensorArg> own =
             inputs.subspan(0, std::min(own_inputs_, inputs.size()));
         if (steps_.empty()) {
-            return run_reference({node_, own, outputs});
+            return run_reference({node_, own, outputs, stop});
         }
         TensorArg results[2] = {as_row_major(outputs[0], scratch),
                                 as_row_major(outputs[0], scratch + aligned(bytes_of(outputs[0])))};
-        LEAT_RETURN_IF_ERROR(run_reference({node_, own, std::span<const TensorArg>(results, 1)}));
+        LEAT_RETURN_IF_ERROR(
+            run_reference({node_, own, std::span<const TensorArg>(results, 1), stop}));
         for (size_t i = 0; i < steps_.size(); ++i) {
             const TensorArg& from = results[i % 2];
             const TensorArg to = i + 1 == steps_.size() ? outputs[0] : results[(i + 1) % 2];

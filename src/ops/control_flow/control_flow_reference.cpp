@@ -52,6 +52,11 @@ Status store(const Tensor& result, const TensorArg& output, size_t i) {
     return {};
 }
 
+// Whoever stops a run says why.
+Status check_stop(const RunStop& stop) {
+    return stop.is_asked_for() ? Status::bare(StatusCode::kCancelled) : Status();
+}
+
 Status in_iteration(Status status, const NodeData& node, int64_t iteration) {
     return std::move(status).within(fmt::format("{}, iteration {}", node.label(), iteration));
 }
@@ -109,7 +114,8 @@ Status run_if(const ReferenceArgs& args) {
     const char* branch = condition_of(args.inputs[0]) ? "then_branch" : "else_branch";
     LEAT_ASSIGN_OR_RETURN(
         const Tensors results,
-        evaluate_body(args.node, branch, views_of(args.inputs.subspan(args.node.own_inputs()))));
+        evaluate_body(args.node, branch, views_of(args.inputs.subspan(args.node.own_inputs())),
+                      args.stop));
     for (size_t i = 0; i < args.outputs.size(); ++i) {
         LEAT_RETURN_IF_ERROR(store(results[i], args.outputs[i], i));
     }
@@ -133,6 +139,7 @@ Status run_loop(const ReferenceArgs& args) {
     bool given_condition = true;
     int64_t iteration = 0;
     for (; iteration < most && goes_on; ++iteration) {
+        LEAT_RETURN_IF_ERROR(check_stop(args.stop));
         Tensors given;
         LEAT_ASSIGN_OR_RETURN(given.emplace_back(), one_element(DType::kInt64, body, 0, iteration));
         LEAT_ASSIGN_OR_RETURN(given.emplace_back(),
@@ -140,7 +147,7 @@ Status run_loop(const ReferenceArgs& args) {
         given.insert(given.end(), values.begin(), values.end());
         given.insert(given.end(), captured.begin(), captured.end());
         LEAT_ASSIGN_OR_RETURN(const Tensors results,
-                              evaluate_body(args.node, "body", given, iteration));
+                              evaluate_body(args.node, "body", given, args.stop, iteration));
         if (results[0].element_count() != 1) {
             return in_iteration(
                 invalid_argument("the condition that the body gives must have one element")
@@ -180,6 +187,7 @@ Status run_scan(const ReferenceArgs& args) {
         normalize_axis(form.input_axes[0], args.inputs[form.states].shape.rank()));
     const int64_t length = args.inputs[form.states].shape[first_axis];
     for (int64_t iteration = 0; iteration < length; ++iteration) {
+        LEAT_RETURN_IF_ERROR(check_stop(args.stop));
         Tensors given = states;
         for (size_t s = 0; s < form.sequences; ++s) {
             const TensorArg& whole = args.inputs[form.states + s];
@@ -201,7 +209,7 @@ Status run_scan(const ReferenceArgs& args) {
         }
         given.insert(given.end(), captured.begin(), captured.end());
         LEAT_ASSIGN_OR_RETURN(const Tensors results,
-                              evaluate_body(args.node, "body", given, iteration));
+                              evaluate_body(args.node, "body", given, args.stop, iteration));
         states.assign(results.begin(), results.begin() + std::ptrdiff_t(form.states));
         for (size_t i = form.states; i < args.outputs.size(); ++i) {
             const size_t k = i - form.states;

@@ -370,6 +370,7 @@ class RegionMaker {
         region.arena_offset_ = take(arena_bytes);
         region.kernel_name = "region";
         region.names_node = true;
+        region.body_ns_ = cost_ns;
         region.cost_ns = cost_ns * double(std::max<int64_t>(expected_iterations(), 1));
     }
 

@@ -116,6 +116,8 @@ class Region : public HostKernel {
     bool is_loop() const { return bodies_.size() == 1; }
     int32_t own_inputs() const { return int32_t(node_->own_inputs()); }
 
+    // An estimate for a run of a body, of the branch that takes longer.
+    double body_ns() const { return body_ns_; }
     // Of one run, aligned as the plan's values.
     int64_t memory_bytes() const { return memory_bytes_; }
     int64_t number_offset() const { return number_offset_; }
@@ -133,6 +135,7 @@ class Region : public HostKernel {
     const NodeData* node_;
     std::vector<BodyPlan> bodies_;
     LoopPlan loop_;
+    double body_ns_ = 0;
     int64_t memory_bytes_ = 0;
     int64_t number_offset_ = 0;
     int64_t scratch_offset_ = 0;
