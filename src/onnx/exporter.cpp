@@ -97,12 +97,15 @@ class GraphExporter {
     // Of the body of a node of `around`.
     GraphExporter(const GraphData& body, const GraphExporter& around, const NodeData& node);
     void choose_names();
+    void find_constants();
     // In this graph, or in one around it: files do not let a body hide a name.
     bool is_taken(const std::string& value_name) const;
     std::span<const ValueId> own_inputs() const {
         return std::span(graph_.inputs).first(graph_.inputs.size() - captured_.size());
     }
     const std::string& name(ValueId id) const { return names_[size_t(id.index)]; }
+    // The name of a constant of a graph around with these bytes; null: there is none.
+    const std::string* name_around(const Tensor& constant) const;
     const TypeInfo& type_of(ValueId id) const;
     Result<WireWriter> write_node(const NodeData& node);
     Result<WireWriter> write_attribute(const NodeData& node,
@@ -118,7 +121,9 @@ class GraphExporter {
     std::vector<std::string> captured_;  // names around, of the last inputs
     std::unordered_set<std::string> taken_;
     std::vector<std::string> names_;  // by value index
-    std::vector<ValueFact> facts_;    // by value index; empty where inference is not possible
+    std::vector<bool> is_around_;     // by value index: a value of a graph around has the name
+    std::unordered_map<const std::byte*, size_t> constants_;  // value index by address
+    std::vector<ValueFact> facts_;  // by value index; empty where inference is not possible
 };
 
 GraphExporter::GraphExporter(const GraphData& body,
@@ -161,6 +166,42 @@ bool GraphExporter::is_taken(const std::string& value_name) const {
     return taken_.count(value_name) != 0 || (around_ != nullptr && around_->is_taken(value_name));
 }
 
+const std::string* GraphExporter::name_around(const Tensor& constant) const {
+    if (around_ == nullptr) {
+        return nullptr;
+    }
+    const auto same = around_->constants_.find(constant.bytes());
+    if (same != around_->constants_.end()) {
+        const Tensor& other = *around_->graph_.values[same->second].constant;
+        if (other.dtype() == constant.dtype() && other.shape() == constant.shape()) {
+            return &around_->names_[same->second];
+        }
+    }
+    return around_->name_around(constant);
+}
+
+// A constant that a body has captured is written once, in the graph around.
+void GraphExporter::find_constants() {
+    for (size_t v = 0; v < graph_.values.size(); ++v) {
+        const std::optional<Tensor>& constant = graph_.values[v].constant;
+        if (!constant || constant->element_count() == 0) {
+            continue;
+        }
+        if (const std::string* name = name_around(*constant)) {
+            names_[v] = *name;
+            is_around_[v] = true;
+        } else {
+            constants_.emplace(constant->bytes(), v);
+        }
+    }
+    for (const DefaultInput& input : graph_.default_inputs) {
+        const size_t value = index_of_default(graph_, input);
+        if (value < graph_.values.size() && graph_.values[value].constant) {
+            constants_.erase(graph_.values[value].constant->bytes());
+        }
+    }
+}
+
 // Every value needs a name; outputs go by the name that the interface gives them, if it is free.
 void GraphExporter::choose_names() {
     names_.assign(graph_.values.size(), {});
@@ -172,9 +213,13 @@ void GraphExporter::choose_names() {
         }
         return is_free;
     };
+    is_around_.assign(graph_.values.size(), false);
     for (size_t k = 0; k < captured_.size(); ++k) {
-        names_[size_t(graph_.inputs[own_inputs().size() + k].index)] = captured_[k];
+        const auto value = size_t(graph_.inputs[own_inputs().size() + k].index);
+        names_[value] = captured_[k];
+        is_around_[value] = true;
     }
+    find_constants();
     // Others may have the name of an output already.
     std::unordered_map<std::string_view, int> uses;
     for (const ValueData& value : graph_.values) {
@@ -300,13 +345,11 @@ Result<WireWriter> GraphExporter::write_node(const NodeData& node) {
 // The nodes around name a body's results by their places, so each may have its value's name, once.
 std::string GraphExporter::name_of_output(size_t i) {
     const ValueId id = graph_.outputs[i];
-    const auto captured = std::span(graph_.inputs).last(captured_.size());
     const auto end = graph_.outputs.begin() + std::ptrdiff_t(i);
     if (around_ == nullptr) {
         return graph_.output_names[i];
     }
-    if (std::find(graph_.outputs.begin(), end, id) == end &&
-        std::find(captured.begin(), captured.end(), id) == captured.end()) {
+    if (std::find(graph_.outputs.begin(), end, id) == end && !is_around_[size_t(id.index)]) {
         return name(id);
     }
     std::string fresh = graph_.output_names[i];
@@ -356,7 +399,7 @@ Result<WireWriter> GraphExporter::run() {
     }
     out.text(2, graph_.name.empty() ? "graph" : graph_.name);
     for (size_t v = 0; v < graph_.values.size(); ++v) {
-        if (graph_.values[v].constant) {
+        if (graph_.values[v].constant && !is_around_[v]) {
             out.message(5, export_tensor(*graph_.values[v].constant, names_[v], &sink_));
         }
     }

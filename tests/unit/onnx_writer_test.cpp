@@ -2,8 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <numeric>
+#include <vector>
+
 #include "graph/graph_data.h"
 #include "graph/inference.h"
+#include "leat/leat.h"
 #include "onnx/exporter.h"
 #include "support/onnx_bytes.h"
 
@@ -40,6 +45,53 @@ TEST(OnnxWriter, GraphsReadBackEqual) {
     ASSERT_TRUE(save_onnx(*back, folder.path() / "h.onnx").ok());
     EXPECT_EQ(std::filesystem::file_size(folder.path() / "g.onnx"),
               std::filesystem::file_size(folder.path() / "h.onnx"));
+}
+
+// y = if c then x + w (in a body of that body, too) else w
+Graph capturing(const Tensor& weights) {
+    Graph graph("capturing");
+    const ValueId c = graph.input("c", DType::kBool, {});
+    const ValueId x = graph.input("x", DType::kFloat32, {1000});
+    const ValueId w = graph.constant("w", weights);
+    Graph then_branch("then");
+    const ValueId inside = then_branch.capture(graph, w);
+    Graph deeper("deeper");
+    deeper.output("sum",
+                  deeper.add("Add", {deeper.capture(then_branch, then_branch.capture(graph, x)),
+                                     deeper.capture(then_branch, inside)}));
+    Graph other("other");
+    other.output("same", other.capture(then_branch, inside));
+    then_branch.output("deep", then_branch.if_(then_branch.capture(graph, c), std::move(deeper),
+                                               std::move(other))[0]);
+    Graph else_branch("else");
+    else_branch.output("w_out", else_branch.capture(graph, w));
+    graph.output("y", graph.if_(c, std::move(then_branch), std::move(else_branch))[0]);
+    return graph;
+}
+
+TEST(OnnxWriter, ConstantsThatBodiesCaptureAreWrittenOnce) {
+    TemporaryFolder folder;
+    std::vector<float> elements(1000);
+    std::iota(elements.begin(), elements.end(), 1.0F);
+    const Tensor weights = *Tensor::from<float>({1000}, elements);
+    const Status saved = save_onnx(capturing(weights), folder.path() / "g.onnx");
+    ASSERT_TRUE(saved.ok()) << saved.message();
+    EXPECT_LT(std::filesystem::file_size(folder.path() / "g.onnx"), 5000U);
+    const Result<Graph> back = load_onnx(folder.path() / "g.onnx");
+    ASSERT_TRUE(back.ok()) << back.error().message();
+    ASSERT_TRUE(save_onnx(*back, folder.path() / "h.onnx").ok());
+    EXPECT_EQ(std::filesystem::file_size(folder.path() / "g.onnx"),
+              std::filesystem::file_size(folder.path() / "h.onnx"));
+    const Runtime runtime;
+    for (const bool condition : {false, true}) {
+        Tensor c = *Tensor::allocate(DType::kBool, {});
+        c.mutable_bytes()[0] = std::byte(condition);
+        Request request = *runtime.compile(*back)->make_request();
+        ASSERT_TRUE(request.bind("c", c).ok());
+        ASSERT_TRUE(request.bind("x", weights).ok());
+        ASSERT_TRUE(request.run().ok());
+        EXPECT_EQ(request.get<float>("y")[999], condition ? 2000.0F : 1000.0F);
+    }
 }
 
 // x[6] in three parts, of which only the first has a name.
