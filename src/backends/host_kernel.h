@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -15,11 +16,15 @@ namespace leat {
 
 class PlacedWeights;  // memory/domains/weight_store.h, for those that pack
 
-// What a kernel has for one instance of a plan, beside scratch: memory of a device, for example.
+// What a kernel has for one instance of a plan, beside scratch: memory of a device, for example, or
+// what workers that share a tile's work agree by.
 class KernelState {
   public:
     virtual ~KernelState() = default;
     KernelState() = default;
+    // Before the first tile of each run, by one thread: a run that was cancelled leaves tiles that
+    // never ran.
+    virtual void begin_run() noexcept {}
     KernelState(const KernelState&) = delete;
     KernelState& operator=(const KernelState&) = delete;
 };
@@ -29,6 +34,7 @@ struct KernelArgs {
     std::span<const TensorArg> outputs;
     std::byte* scratch = nullptr;  // scratch_bytes of this worker, 64-byte aligned
     KernelState* state = nullptr;  // null: the kernel has none
+    std::byte* shared = nullptr;   // shared_bytes of all workers, 64-byte aligned
     RunStop stop = {};             // kernels of several tiles need not ask: they end between two
 };
 
@@ -43,10 +49,14 @@ class HostKernel {
     // worker.
     virtual Status run(const KernelArgs& args, int64_t tile_begin, int64_t tile_end) const = 0;
 
+    // What each instance of a plan keeps for the kernel; null: nothing.
+    virtual std::unique_ptr<KernelState> make_host_state() const { return nullptr; }
+
     // Name of the implementation for profiles, for example "gemm_f32_14x32".
     std::string_view kernel_name;
     int64_t tile_count = 1;
     int64_t scratch_bytes = 0;  // per worker
+    int64_t shared_bytes = 0;   // of one run, of all workers together
     double cost_ns = 0;         // estimate for all tiles on one worker; 0: from OpDef::cost
     // False: outputs must not overlap inputs, whatever OpDef::in_place_inputs says.
     bool allows_in_place = true;
@@ -83,6 +93,9 @@ struct PrepareContext {
     // runtime then reads it where it is, in the mapped file, and makes no aligned copy.
     uint64_t unaligned_inputs = 0;
     FormerStep former = {};  // kernel: null if there is none
+    // That may run tiles at a time. More than one only where each run has the kernel's state and
+    // shared_bytes. No bit of a result depends on it.
+    int workers = 1;
 };
 
 }  // namespace leat

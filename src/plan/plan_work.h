@@ -32,7 +32,7 @@ struct PlanStep {
     double cost_ns = 0;        // of the whole step on one worker, as the program was made with
 };
 
-// Bytes in the arena that one step alone uses, for what it does inside.
+// Bytes in the arena that one step alone uses: HostKernel::shared_bytes.
 struct OwnMemory {
     const NodeData* node = nullptr;
     int64_t size_bytes = 0;

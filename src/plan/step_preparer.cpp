@@ -211,10 +211,15 @@ class StepPreparer {
         PrepareContext prepare{node, all.subspan(0, node.inputs.size()),
                                all.subspan(node.inputs.size()), step_constants_, context_.weights};
         prepare.former = step_before(id);
+        prepare.workers = context_.workers;
         LEAT_ASSIGN_OR_RETURN(std::unique_ptr<HostKernel> kernel, prepare_kernel(prepare, step));
         step.kernel = kernel.get();
         LEAT_RETURN_IF_ERROR(bind_constants(prepare));
         LEAT_RETURN_IF_ERROR(complete_kernel(prepare, *kernel));
+        if (kernel->shared_bytes > 0) {
+            step.own_memory = int32_t(work_.own_memories.size());
+            work_.own_memories.push_back({&node, kernel->shared_bytes});
+        }
         work_.kernels.push_back(std::move(kernel));
         work_.args.insert(work_.args.end(), step_args_.begin(), step_args_.end());
         work_.steps.push_back(step);
@@ -311,8 +316,6 @@ class StepPreparer {
                                            before == nullptr ? nullptr : before->region));
         if (region != nullptr) {
             step.region = region.get();
-            step.own_memory = int32_t(work_.own_memories.size());
-            work_.own_memories.push_back({&node, region->memory_bytes()});
         }
         return region;
     }

@@ -63,6 +63,8 @@ Status Instance::make_states() {
         }
         if (step.region != nullptr) {
             LEAT_ASSIGN_OR_RETURN(states_[s], make_region_state(*step.region));
+        } else if ((states_[s] = step.kernel->make_host_state()) != nullptr) {
+            host_states_.push_back(states_[s].get());
         }
     }
     add_backends(*plan_, backends_);
@@ -93,8 +95,7 @@ Status Instance::link(RequestMemory& memory) {
     for (size_t s = 0; s < states_.size(); ++s) {
         const PlanStep& step = plan_->work.steps[s];
         if (step.region != nullptr) {
-            const OwnMemory& own = plan_->work.own_memories[size_t(step.own_memory)];
-            Region::state_of(*states_[s]).link(arena_->data() + own.arena_offset);
+            Region::state_of(*states_[s]).link(own_memory_of(step));
         }
     }
     return {};
@@ -103,7 +104,7 @@ Status Instance::link(RequestMemory& memory) {
 KernelArgs Instance::args_of(int32_t step, int worker, RunStop stop) const {
     const PlanStep& at = plan_->work.steps[size_t(step)];
     return {addresses_.inputs_of(at), addresses_.outputs_of(at), scratch_[size_t(worker)],
-            states_[size_t(step)].get(), stop};
+            states_[size_t(step)].get(), own_memory_of(at), stop};
 }
 
 void Instance::note_worker(int worker) const {
@@ -140,6 +141,9 @@ Status Instance::time_step(int32_t step, std::vector<StepTime>& rows) const {
     LEAT_ASSIGN_OR_RETURN(rows.emplace_back(), step_time(plan_->work, at, 1));
     const TimedBodies bodies(at.region == nullptr ? nullptr
                                                   : &Region::state_of(*states_[size_t(step)]));
+    if (states_[size_t(step)] != nullptr) {
+        states_[size_t(step)]->begin_run();
+    }
     const int64_t begin_ns = monotonic_ns();
     LEAT_RETURN_IF_ERROR(run_step(step, 0, at.kernel->tile_count, 0, {}));
     rows.front().time_ns = monotonic_ns() - begin_ns;
@@ -193,6 +197,9 @@ Status Instance::check_devices() const {
 scheduler::TaskFunction Instance::begin_run() {
     for (std::atomic<uint8_t>& ran : worker_ran_) {
         ran.store(0, std::memory_order_relaxed);
+    }
+    for (KernelState* const state : host_states_) {
+        state->begin_run();
     }
     if (!check_devices().ok()) {  // an observer may call the backends, too: the first task tells
         return {[](void* self, scheduler::TaskId /*id*/, scheduler::TaskScope& scope) {

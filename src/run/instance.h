@@ -29,7 +29,7 @@ class Instance {
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
 
-    // What the steps' kernels need in memory of devices; once, before link().
+    // What the steps' kernels keep for this instance; once, before link().
     Status make_states();
     const Plan& plan() const { return *plan_; }
     // Sets every address: buffers in the arena, there also those of devices, and scratch of each
@@ -76,6 +76,13 @@ class Instance {
     // As EndSignal::tell.
     static void end_flight(void* self, scheduler::TaskId waiter, scheduler::PointId point);
     KernelArgs args_of(int32_t step, int worker, RunStop stop) const;
+    // Null: the step has none.
+    std::byte* own_memory_of(const PlanStep& step) const {
+        return step.own_memory < 0
+                   ? nullptr
+                   : arena_->data() +
+                         plan_->work.own_memories[size_t(step.own_memory)].arena_offset;
+    }
     void note_worker(int worker) const;
     template <class OnRegion>
     void for_each_region(const OnRegion& on_region) const {
@@ -101,6 +108,7 @@ class Instance {
     std::shared_ptr<RunObserver> observer_;
     // By step; null where it has none. The first to go: what is on a device signals to the others.
     StepStates states_;
+    std::vector<KernelState*> host_states_;  // of these, what kernels made
 };
 
 }  // namespace leat

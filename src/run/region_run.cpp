@@ -67,8 +67,11 @@ class BodyRun {
         times_ns_.resize(states_.size());
         spans_.reserve(plan().program.is_traced ? kMostTracedSpans : 0);
         for (size_t s = 0; s < states_.size(); ++s) {
-            if (const Region* region = plan().work.steps[s].region) {
-                LEAT_ASSIGN_OR_RETURN(states_[s], make_region_state(*region));
+            const PlanStep& step = plan().work.steps[s];
+            if (step.region != nullptr) {
+                LEAT_ASSIGN_OR_RETURN(states_[s], make_region_state(*step.region));
+            } else if ((states_[s] = step.kernel->make_host_state()) != nullptr) {
+                host_states_.push_back(states_[s].get());
             }
         }
         LEAT_RETURN_IF_ERROR(make_device_states(plan(), states_));
@@ -104,12 +107,12 @@ class BodyRun {
             set.values.link(arena);
             for (BodyCall& call : set.calls) {
                 call.args.scratch = scratch;
+                call.args.shared = own_memory_of(*call.step, arena);
             }
         }
         for (const PlanStep& step : plan().work.steps) {
             if (step.region != nullptr) {
-                const OwnMemory& own = plan().work.own_memories[size_t(step.own_memory)];
-                Region::state_of(*states_[index_of(step)]).link(arena + own.arena_offset);
+                Region::state_of(*states_[index_of(step)]).link(own_memory_of(step, arena));
             }
         }
     }
@@ -124,6 +127,9 @@ class BodyRun {
         running_ = &sets_[size_t(set)];
         for (const size_t call : long_calls_) {
             running_->calls[call].args.stop = stop_of(scope);
+        }
+        for (KernelState* const state : host_states_) {
+            state->begin_run();
         }
         if (is_timed_) {
             return run_timed();
@@ -262,6 +268,13 @@ class BodyRun {
         return {};
     }
 
+    // Null: the step has none.
+    std::byte* own_memory_of(const PlanStep& step, std::byte* arena) const {
+        return step.own_memory < 0
+                   ? nullptr
+                   : arena + plan().work.own_memories[size_t(step.own_memory)].arena_offset;
+    }
+
     size_t index_of(const PlanStep& step) const { return size_t(&step - plan().work.steps.data()); }
 
     static bool run_task(void* self, scheduler::TaskId id, TaskScope& scope) {
@@ -280,6 +293,7 @@ class BodyRun {
     scheduler::ProgramState state_;
     std::vector<BodyAddresses> sets_;
     StepStates states_;
+    std::vector<KernelState*> host_states_;  // of these, what kernels made
     std::vector<size_t> long_calls_;  // whose kernels, the reference's, ask whether to stop
     BodyAddresses* running_ = nullptr;
     bool is_timed_ = false;

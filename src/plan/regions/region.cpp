@@ -387,8 +387,8 @@ class RegionMaker {
     static constexpr int64_t kMostExpected = 1'000'000;
 
     int64_t take(int64_t bytes) {
-        const int64_t offset = region_->memory_bytes_;
-        region_->memory_bytes_ += round_up(bytes, kRegionAlignmentBytes);
+        const int64_t offset = region_->shared_bytes;
+        region_->shared_bytes += round_up(bytes, kRegionAlignmentBytes);
         return offset;
     }
 

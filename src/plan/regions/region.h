@@ -1,5 +1,5 @@
 // Region: a node with bodies as one step of a plan: a plan for each body, and the places of what
-// a run of the step needs in memory of its own, which is part of the arena of the plan.
+// a run of the step needs in its shared memory, which is part of the arena of the plan.
 //
 //   number, condition | slices | carried values, twice | scratch | arena of whichever body runs
 //
@@ -26,7 +26,7 @@ namespace leat {
 // What one instance of a plan has for a region; implemented where plans are run.
 class RegionState : public KernelState {
   public:
-    // Lets it work in Region::memory_bytes from here on.
+    // Lets it work in the region's shared_bytes from here on.
     virtual void link(std::byte* memory) = 0;
     // `scope`: of the task; null: nobody can stop the run, and nobody helps.
     virtual Status run(const KernelArgs& args, scheduler::TaskScope* scope) = 0;
@@ -118,8 +118,7 @@ class Region : public HostKernel {
 
     // An estimate for a run of a body, of the branch that takes longer.
     double body_ns() const { return body_ns_; }
-    // Of one run, aligned as the plan's values.
-    int64_t memory_bytes() const { return memory_bytes_; }
+    // In its shared memory.
     int64_t number_offset() const { return number_offset_; }
     int64_t condition_offset() const { return number_offset_ + int64_t(sizeof(int64_t)); }
     int64_t scratch_offset() const { return scratch_offset_; }
@@ -136,7 +135,6 @@ class Region : public HostKernel {
     std::vector<BodyPlan> bodies_;
     LoopPlan loop_;
     double body_ns_ = 0;
-    int64_t memory_bytes_ = 0;
     int64_t number_offset_ = 0;
     int64_t scratch_offset_ = 0;
     int64_t arena_offset_ = 0;
