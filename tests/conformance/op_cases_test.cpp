@@ -36,6 +36,11 @@ class OpCases : public ::testing::TestWithParam<OpCase> {
                       const cpu::CpuKernelEntry& entry,
                       CaseLayout layout,
                       const std::vector<Tensor>& want) const;
+    // A kernel that several workers share may be made otherwise, and gives the same bits.
+    void check_team(PreparedCase& prepared,
+                    const cpu::CpuKernelEntry& entry,
+                    CaseLayout layout,
+                    const std::vector<Tensor>& alone) const;
     // The reference kernel, and what all others that cover the case make of it.
     void check_kernels(PreparedCase& prepared) const;
 };
@@ -62,12 +67,35 @@ void OpCases::check_kernel(PreparedCase& prepared,
         ASSERT_TRUE(split.ok()) << what << ": " << split.error().message() << "; " << reproducer();
         expect_outputs(*split, *whole, true, what + ": another order of tiles");
     }
+    check_team(prepared, entry, layout, *whole);
     for (int i = 0; i < int(prepared.inputs().size()); ++i) {
         if (prepared.inputs()[size_t(i)].defined() && prepared.allows_in_place(i, layout)) {
             const auto over = prepared.run_kernel(kernel, layout, TileOrder::kAllAtOnce, i);
             ASSERT_TRUE(over.ok())
                 << what << ": " << over.error().message() << "; " << reproducer();
             expect_outputs(*over, *whole, true, fmt::format("{}: running over input {}", what, i));
+        }
+    }
+}
+
+void OpCases::check_team(PreparedCase& prepared,
+                         const cpu::CpuKernelEntry& entry,
+                         CaseLayout layout,
+                         const std::vector<Tensor>& alone) const {
+    for (const int workers : {2, 3, 4}) {
+        auto made = prepared.make_kernel(entry.make, layout, workers);
+        ASSERT_TRUE(made.ok()) << made.error().message() << "; " << reproducer();
+        const cpu::CpuKernel& kernel = **made;
+        if (kernel.shared_bytes == 0) {
+            continue;
+        }
+        const std::string what = fmt::format("kernel '{}' for {} workers, {} tiles",
+                                             kernel.kernel_name, workers, kernel.tile_count);
+        for (const TileOrder order : {TileOrder::kAllAtOnce, TileOrder::kOneByOne,
+                                      TileOrder::kReverse, TileOrder::kInParallel}) {
+            const auto got = prepared.run_kernel(kernel, layout, order);
+            ASSERT_TRUE(got.ok()) << what << ": " << got.error().message() << "; " << reproducer();
+            expect_outputs(*got, alone, true, what);
         }
     }
 }

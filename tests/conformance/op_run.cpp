@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "base/error.h"
 #include "ops/elementwise/element_access.h"
@@ -81,6 +82,60 @@ void copy_elements(const TensorArg& from, const TensorArg& to) {
             index[size_t(axis)] = 0;
         }
     }
+}
+
+// What a run of a kernel needs besides operands.
+class KernelMemory {
+  public:
+    KernelMemory(const cpu::CpuKernel& kernel, int64_t threads)
+        : state_(kernel.make_host_state()), shared_(DType::kUint8, kernel.shared_bytes + 64) {
+        for (int64_t i = 0; i < threads; ++i) {
+            scratch_.emplace_back(DType::kUint8, kernel.scratch_bytes + 64);
+        }
+        if (state_ != nullptr) {
+            state_->begin_run();
+        }
+    }
+    cpu::KernelArgs args(std::span<const TensorArg> inputs,
+                         std::span<const TensorArg> outputs,
+                         int64_t thread) {
+        return {inputs, outputs, aligned(scratch_[size_t(thread)]), state_.get(), aligned(shared_)};
+    }
+    bool guards_intact() const {
+        return shared_.guards_intact() &&
+               std::all_of(scratch_.begin(), scratch_.end(),
+                           [](const GuardedBuffer& b) { return b.guards_intact(); });
+    }
+
+  private:
+    static std::byte* aligned(GuardedBuffer& buffer) {
+        std::byte* const data = buffer.data();
+        return data + (64 - reinterpret_cast<uintptr_t>(data) % 64) % 64;
+    }
+
+    std::unique_ptr<KernelState> state_;
+    GuardedBuffer shared_;
+    std::vector<GuardedBuffer> scratch_;  // by thread
+};
+
+Status run_in_parallel(const cpu::CpuKernel& kernel,
+                       KernelMemory& memory,
+                       std::span<const TensorArg> inputs,
+                       std::span<const TensorArg> outputs) {
+    std::vector<Status> statuses(size_t(kernel.tile_count));
+    std::vector<std::thread> threads;
+    for (int64_t tile = 0; tile < kernel.tile_count; ++tile) {
+        threads.emplace_back([&, tile] {
+            statuses[size_t(tile)] = kernel.run(memory.args(inputs, outputs, tile), tile, tile + 1);
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    for (Status& status : statuses) {
+        LEAT_RETURN_IF_ERROR(std::move(status));
+    }
+    return {};
 }
 
 Status run_tiles(const cpu::CpuKernel& kernel, const cpu::KernelArgs& args, TileOrder order) {
@@ -276,7 +331,8 @@ TensorArg PreparedCase::output_arg(int i, CaseLayout layout) const {
 }
 
 Result<std::unique_ptr<cpu::CpuKernel>> PreparedCase::make_kernel(cpu::CpuKernelFactory factory,
-                                                                  CaseLayout layout) {
+                                                                  CaseLayout layout,
+                                                                  int workers) {
     std::vector<TensorArg> inputs;
     constant_buffers_.clear();
     constant_buffers_.resize(inputs_.size());
@@ -294,6 +350,7 @@ Result<std::unique_ptr<cpu::CpuKernel>> PreparedCase::make_kernel(cpu::CpuKernel
     }
     const PlacedWeights weights(weights_);
     cpu::PrepareContext context{node_, inputs, outputs, constants_, weights};
+    context.workers = workers;
     LEAT_ASSIGN_OR_RETURN(std::unique_ptr<cpu::CpuKernel> kernel, factory(context));
     packed_inputs_ = context.packed_inputs;
     return kernel;
@@ -338,13 +395,13 @@ Result<std::vector<Tensor>> PreparedCase::run_kernel(const cpu::CpuKernel& kerne
         }
         outputs.push_back(arg);
     }
-    GuardedBuffer scratch(DType::kUint8, kernel.scratch_bytes + 64);
-    std::byte* aligned =
-        scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
-    LEAT_RETURN_IF_ERROR(run_tiles(kernel, {inputs, outputs, aligned}, order));
+    const bool is_parallel = order == TileOrder::kInParallel;
+    KernelMemory memory(kernel, is_parallel ? kernel.tile_count : 1);
+    LEAT_RETURN_IF_ERROR(is_parallel ? run_in_parallel(kernel, memory, inputs, outputs)
+                                     : run_tiles(kernel, memory.args(inputs, outputs, 0), order));
     if (!std::all_of(buffers.begin(), buffers.end(),
                      [](const GuardedBuffer& b) { return b.guards_intact(); }) ||
-        !scratch.guards_intact()) {
+        !memory.guards_intact()) {
         return internal_error("kernel '{}' wrote beyond a buffer", kernel.kernel_name);
     }
     std::vector<Tensor> results;

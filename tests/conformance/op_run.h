@@ -26,8 +26,8 @@ bool bitwise_equal(const Tensor& a, const Tensor& b);
 // How the operands lie in memory in a run of a CPU kernel.
 enum class CaseLayout : uint8_t { kRowMajor, kChannelsLast };
 
-// Order in which the tiles of a kernel run.
-enum class TileOrder : uint8_t { kOneByOne, kReverse, kAllAtOnce };
+// Order in which the tiles of a kernel run. kInParallel: each by a thread of its own.
+enum class TileOrder : uint8_t { kOneByOne, kReverse, kAllAtOnce, kInParallel };
 
 // Memory of one operand: element-aligned but no better, between guard bytes.
 class GuardedBuffer {
@@ -62,9 +62,10 @@ class PreparedCase {
 
     // True if the operands may lie so.
     bool allows(CaseLayout layout) const;
-    // A kernel of this factory; null if it does not cover the case.
+    // A kernel of this factory for that many workers; null if it does not cover the case.
     Result<std::unique_ptr<cpu::CpuKernel>> make_kernel(cpu::CpuKernelFactory factory,
-                                                        CaseLayout layout);
+                                                        CaseLayout layout,
+                                                        int workers = 1);
     // Results brought back to row-major. in_place_input >= 0: output 0 lies over that input.
     Result<std::vector<Tensor>> run_kernel(const cpu::CpuKernel& kernel,
                                            CaseLayout layout,

@@ -193,5 +193,20 @@ TEST(Allocation, NoneInRunOfLstm) {
     }
 }
 
+// Two threads share each step.
+TEST(Allocation, NoneInRunOfLstmOfATeam) {
+    for (const bool is_constant : {true, false}) {
+        Graph graph("lstm");
+        const auto weights = [&](const char* name, const Shape& shape) {
+            return is_constant ? graph.constant(name, *Tensor::allocate(DType::kFloat32, shape))
+                               : graph.input(name, DType::kFloat32, {shape.begin(), shape.end()});
+        };
+        const ValueId x = graph.input("x", DType::kFloat32, {20, 1, 33});
+        graph.output(
+            "y", graph.add("LSTM", {x, weights("w", {1, 1024, 33}), weights("r", {1, 1024, 256})}));
+        EXPECT_EQ(allocations_in_runs(graph, 2), 0);
+    }
+}
+
 }  // namespace
 }  // namespace leat

@@ -4,6 +4,9 @@
 // w is multiplied by many rows, and lies in panels [k][nr] as any B. r is read whole by each step,
 // by one row or few: several panels lie side by side, [k][panels nr], so that a call for one row
 // reads one stream of memory, not one for each panel (docs/measurements/recurrent.md).
+//
+// Units are divided into chunks, each of which has panels of its own: what a step does for a chunk
+// needs nothing of other chunks but h.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +19,27 @@
 
 namespace leat::cpu {
 
-// Gates whose sums one product gives: whole panels of columns.
+// Gates of a chunk's units whose sums one product gives: whole panels of columns, each gate's units
+// side by side.
 struct GatePart {
     int64_t first_gate = 0;
     int64_t gates = 0;
+    int64_t unit = 0;
+    int64_t units = 0;
     int64_t column = 0;   // of a row of sums
     int64_t columns = 0;  // with those that fill the last panel
+    int64_t before = 0;   // columns of this part of the chunks before
+};
+
+// Units [unit, unit + units).
+struct GateChunk {
+    int64_t unit = 0;
+    int64_t units = 0;
+    int64_t column = 0;  // of a row of sums: all parts
+    int64_t columns = 0;
+    GatePart first;
+    // The last gate of a GRU, which has a product of its own; else the same as the first.
+    GatePart last;
 };
 
 // States [rows, hidden] that a product reads, in one step.
@@ -36,17 +54,20 @@ struct StateRows {
 // Immutable; used from any thread.
 class GatePanels {
   public:
-    GatePanels(const RecurrentForm& form, const RecurrentGeometry& geometry);
+    // chunks: no more than most_chunks().
+    GatePanels(const RecurrentForm& form, const RecurrentGeometry& geometry, int64_t chunks);
+    // So many that products of one row for all of them take no longer than one for all units.
+    static int64_t most_chunks(const RecurrentForm& form, const RecurrentGeometry& geometry);
 
-    // All gates, or all but the last of a GRU and that one: it has a product of its own.
-    std::span<const GatePart> parts() const { return parts_; }
-    int64_t row_floats() const { return row_floats_; }  // of sums of all gates
+    std::span<const GateChunk> chunks() const { return chunks_; }
+    int64_t row_floats() const { return row_floats_; }    // of sums of all gates
+    int64_t last_floats() const { return last_floats_; }  // of those, in last parts
 
     // Floats of w (k = inputs) or r (k = hidden) of one direction.
     int64_t packed_floats(int64_t k) const { return row_floats_ * k; }
-    // One direction of those of all, which may be unaligned.
-    void pack_w(const std::byte* w, int64_t direction, float* packed) const;
-    void pack_r(const std::byte* r, int64_t direction, float* packed) const;
+    // A chunk of one direction of those of all, which may be unaligned. packed: of the direction.
+    void pack_w(const std::byte* w, int64_t direction, const GateChunk& chunk, float* packed) const;
+    void pack_r(const std::byte* r, int64_t direction, const GateChunk& chunk, float* packed) const;
 
     // sums [rows, row_floats()] += states R, in the columns of the part. r: packed.
     void add_product(const StateRows& states,
@@ -64,6 +85,7 @@ class GatePanels {
     void pack(const std::byte* weights,
               int64_t k,
               int64_t direction,
+              const GatePart& part,
               int64_t panels_abreast,
               float* packed) const;
     template <class SetTarget>
@@ -76,9 +98,10 @@ class GatePanels {
     int64_t gates_;
     int64_t inputs_;
     int64_t hidden_;
-    std::vector<GatePart> parts_;
+    bool has_last_apart_;
+    std::vector<GateChunk> chunks_;
     int64_t row_floats_ = 0;
-    std::vector<int64_t> k_offsets_;  // of a row of w or r
+    int64_t last_floats_ = 0;
     std::vector<GemmSegment> segments_;
 };
 

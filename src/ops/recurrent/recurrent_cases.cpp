@@ -189,6 +189,22 @@ void add_activation_cases(const std::string& op, std::vector<OpCase>& cases) {
     }
 }
 
+// Steps so long that two to four workers share each of them; units that fill no whole panels.
+void add_team_cases(const std::string& op, Attributes attributes, std::vector<OpCase>& cases) {
+    const auto add = [&](const char* name, const RecurrentExtents& extents, const char* direction,
+                         const Extras& extras, bool constant) {
+        const std::string suffix =
+            std::string(attributes.empty() ? "team_" : "linear_team_") + name;
+        cases.push_back(
+            with(recurrent(op, suffix, extents, towards(direction, attributes), constant), extras));
+    };
+    add("one", {3, 1, 5, 391}, "forward", {.peepholes = true}, true);
+    add("reverse", {4, 3, 5, 300}, "reverse", {.lengths = {2, 4, 0}, .peepholes = true}, true);
+    add("both", {3, 3, 5, 260}, "bidirectional", {.lengths = {3, 0, 1}}, false);
+    add("no_length", {2, 1, 5, 260}, "forward", {.lengths = {0}}, true);
+    add("no_bias", {60, 1, 3, 256}, "forward", {.bias = false, .states = false}, true);
+}
+
 }  // namespace
 
 std::vector<OpCase> recurrent_cases() {
@@ -196,8 +212,10 @@ std::vector<OpCase> recurrent_cases() {
     for (const char* op : {"LSTM", "GRU", "RNN"}) {
         add_common_cases(op, cases);
         add_activation_cases(op, cases);
+        add_team_cases(op, {}, cases);
     }
     const Attributes linear = {{"linear_before_reset", int64_t{1}}};
+    add_team_cases("GRU", linear, cases);
     cases.push_back(recurrent("GRU", "linear_plain", {}, linear));
     for (const bool bias : {false, true}) {
         const std::string name = bias ? "linear_bias" : "linear_no_bias";
