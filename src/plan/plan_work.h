@@ -2,6 +2,7 @@
 // devices.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -65,6 +66,11 @@ struct PlanWork {
     // As memory is planned: numbers go on where those of the graph and of devices end.
     int32_t value_of_own_memory(const GraphData& graph, int32_t memory) const {
         return int32_t(graph.values.size() + devices.values.size()) + memory;
+    }
+    // In the arena of a plan; null: the step has none.
+    std::byte* own_memory_of(const PlanStep& step, std::byte* arena) const {
+        return step.own_memory < 0 ? nullptr
+                                   : arena + own_memories[size_t(step.own_memory)].arena_offset;
     }
     // Of a value of the graph, of devices, or of a step's own memory.
     std::string name_of(const GraphData& graph, int32_t value) const;

@@ -61,12 +61,8 @@ Status Instance::make_states() {
         if (step.device != nullptr && step.device->is_submitted) {
             device_steps_.push_back(int32_t(s));
         }
-        if (step.region != nullptr) {
-            LEAT_ASSIGN_OR_RETURN(states_[s], make_region_state(*step.region));
-        } else if ((states_[s] = step.kernel->make_host_state()) != nullptr) {
-            host_states_.push_back(states_[s].get());
-        }
     }
+    LEAT_RETURN_IF_ERROR(make_host_states(*plan_, states_, host_states_));
     add_backends(*plan_, backends_);
     return make_device_states(*plan_, states_);
 }
@@ -95,7 +91,7 @@ Status Instance::link(RequestMemory& memory) {
     for (size_t s = 0; s < states_.size(); ++s) {
         const PlanStep& step = plan_->work.steps[s];
         if (step.region != nullptr) {
-            Region::state_of(*states_[s]).link(own_memory_of(step));
+            Region::state_of(*states_[s]).link(plan_->work.own_memory_of(step, arena_->data()));
         }
     }
     return {};
@@ -103,8 +99,12 @@ Status Instance::link(RequestMemory& memory) {
 
 KernelArgs Instance::args_of(int32_t step, int worker, RunStop stop) const {
     const PlanStep& at = plan_->work.steps[size_t(step)];
-    return {addresses_.inputs_of(at), addresses_.outputs_of(at), scratch_[size_t(worker)],
-            states_[size_t(step)].get(), own_memory_of(at), stop};
+    return {addresses_.inputs_of(at),
+            addresses_.outputs_of(at),
+            scratch_[size_t(worker)],
+            states_[size_t(step)].get(),
+            plan_->work.own_memory_of(at, arena_->data()),
+            stop};
 }
 
 void Instance::note_worker(int worker) const {

@@ -76,13 +76,6 @@ class Instance {
     // As EndSignal::tell.
     static void end_flight(void* self, scheduler::TaskId waiter, scheduler::PointId point);
     KernelArgs args_of(int32_t step, int worker, RunStop stop) const;
-    // Null: the step has none.
-    std::byte* own_memory_of(const PlanStep& step) const {
-        return step.own_memory < 0
-                   ? nullptr
-                   : arena_->data() +
-                         plan_->work.own_memories[size_t(step.own_memory)].arena_offset;
-    }
     void note_worker(int worker) const;
     template <class OnRegion>
     void for_each_region(const OnRegion& on_region) const {

@@ -88,6 +88,11 @@ double step_costs(const Plan& plan) {
     return sum_ns;
 }
 
+bool has_bodies(const Plan& plan) {
+    return std::any_of(plan.work.steps.begin(), plan.work.steps.end(),
+                       [](const PlanStep& step) { return step.region != nullptr; });
+}
+
 // By output: it has a buffer of its own, which no output before it has.
 std::vector<bool> outputs_that_move(const Plan& plan) {
     std::vector<bool> moves;
@@ -365,12 +370,12 @@ class RegionMaker {
             const double own_ns = body.is_inline ? step_costs(*body.plan)
                                                  : body.plan->program.compiled.stats().parallel_ns;
             cost_ns = std::max(cost_ns, own_ns + kIterationNs);
+            region.longest_body_ns_ = has_bodies(*body.plan) ? cost_ns : 0;
         }
         region.scratch_offset_ = take(scratch_bytes);
         region.arena_offset_ = take(arena_bytes);
         region.kernel_name = "region";
         region.names_node = true;
-        region.body_ns_ = cost_ns;
         region.cost_ns = cost_ns * double(std::max<int64_t>(expected_iterations(), 1));
     }
 

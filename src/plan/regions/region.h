@@ -116,8 +116,8 @@ class Region : public HostKernel {
     bool is_loop() const { return bodies_.size() == 1; }
     int32_t own_inputs() const { return int32_t(node_->own_inputs()); }
 
-    // An estimate for a run of a body, of the branch that takes longer.
-    double body_ns() const { return body_ns_; }
+    // An estimate for the longest run of a body, if runs differ, because bodies are in it; else 0.
+    double longest_body_ns() const { return longest_body_ns_; }
     // In its shared memory.
     int64_t number_offset() const { return number_offset_; }
     int64_t condition_offset() const { return number_offset_ + int64_t(sizeof(int64_t)); }
@@ -134,7 +134,7 @@ class Region : public HostKernel {
     const NodeData* node_;
     std::vector<BodyPlan> bodies_;
     LoopPlan loop_;
-    double body_ns_ = 0;
+    double longest_body_ns_ = 0;
     int64_t number_offset_ = 0;
     int64_t scratch_offset_ = 0;
     int64_t arena_offset_ = 0;
