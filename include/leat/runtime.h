@@ -489,10 +489,11 @@ class LEAT_API Request {
         return bind_memory(input, kDTypeOf<T>, std::nullopt, values.data(), int64_t(values.size()));
     }
     // Lets an output be written straight to caller memory; an undefined tensor ends that. The shape
-    // must be the one that the run gives: where only the run knows it, a run that gives another one
-    // is invalid_argument. A run is invalid_argument where the memory shares a byte
-    // with another output, with an input, or with the request's own memory, in which other results
-    // are: nor may these be bound as inputs. After a run that failed it holds anything.
+    // must be the one that the run gives. Where only the run knows it, the output is copied there
+    // after the run, which is invalid_argument if it gave another shape: output() needs no such
+    // memory. A run is invalid_argument where the memory shares a byte with another output, with an
+    // input, or with the request's own memory, in which other results are: nor may these be bound
+    // as inputs. After a run that failed it holds anything.
     Status bind_output(std::string_view output, Tensor tensor);
 
     // Plans for these shapes (and the bound values of shape-deciding inputs) now, so that the next

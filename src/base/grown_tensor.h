@@ -16,7 +16,7 @@ namespace leat {
 
 class GrownTensor {
   public:
-    // Starts anew, without parts, in the memory that there is. Precondition: whole bytes.
+    // Starts anew, without parts, in the memory that there is. Elements have whole bytes.
     void begin(DType dtype, int64_t part_bytes) {
         dtype_ = dtype;
         part_bytes_ = part_bytes;
@@ -37,8 +37,8 @@ class GrownTensor {
     std::byte* last_part() { return memory_.mutable_bytes() + (parts_ - 1) * part_bytes_; }
     int64_t parts() const { return parts_; }
     const std::byte* data() const { return memory_.bytes(); }
-    // Of a shape that has as many elements: a view, right until the next begin(). It may be read
-    // for longer.
+    // Of a shape that has as many elements. The memory lives as long as the view, but begin() lets
+    // other elements be written there.
     Tensor view(const Shape& shape) const {
         return Tensor::view(dtype_, shape, memory_.bytes(), memory_.owner());
     }
@@ -49,7 +49,7 @@ class GrownTensor {
   private:
     static constexpr int64_t kLeastBytes = 4096;
 
-    // Doubles, so that each part moves a few times, whatever their number.
+    // Doubles, so that a part moves once in the mean, whatever their number.
     Status grow(int64_t used) {
         const int64_t most = std::numeric_limits<int64_t>::max() - used;
         if (part_bytes_ > most) {

@@ -55,13 +55,28 @@ class IdentityRemover {
     bool remove_if_identity(NodeId id) {
         const NodeData& node = graph_.node(id);
         const int source = identity_of(node);
-        if (source < 0 || !rewriter_.bypass(node.outputs[0], node.inputs[size_t(source)])) {
+        if (source < 0) {
             return false;
+        }
+        const ValueId from = node.outputs[0];
+        const ValueId to = node.inputs[size_t(source)];
+        if (!rewriter_.bypass(from, to)) {
+            if (!may_be_output_twice(to)) {
+                return false;
+            }
+            rewriter_.replace_uses(from, to);
         }
         rewriter_.history().remove(node, NodeFate::kIdentity);
         rewriter_.remove(id);
         ++removed_;
         return true;
+    }
+
+    // Each output is written by a node. But a stack of a loop may have a length that only the run
+    // knows: no node could copy it.
+    bool may_be_output_twice(ValueId id) const {
+        const NodeId producer = graph_.value(id).producer;
+        return producer.valid() && graph_.node(producer).op_type == "Loop";
     }
 
     // The index of the input that the node gives back unchanged; -1: none.

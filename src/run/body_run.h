@@ -1,5 +1,5 @@
-// BodyRun: a plan of a body with addresses: states of steps, and one or two sets of addresses. Used
-// by one thread at a time.
+// BodyRun: a plan of a body with addresses: states of steps, and one or two sets of addresses,
+// which are numbered from 0. Used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace leat {
 
-// Whoever drives a body asks about as often whether the run is to end.
+// Whoever drives a body asks about every 10 us whether the run is to end.
 inline constexpr double kBetweenQuestionsNs = 10'000;
 
 // Of a traced run: a run of the body, or of one of its calls.
@@ -42,7 +42,7 @@ struct BodyAddresses {
 
 class BodyRun {
   public:
-    // sets: of addresses.
+    // The plan outlives this. sets: of addresses, 1 or 2.
     BodyRun(const BodyPlan& body, int sets);
 
     // Once, before link().
@@ -54,8 +54,9 @@ class BodyRun {
     bool moves(int32_t output) const { return body_.moves[size_t(output)]; }
     std::string_view key() const { return body_.key; }
 
-    // Errors name the step. The rest is as RegionState says.
+    // With the addresses of that set. Errors name the step.
     Status run(int set, scheduler::TaskScope* scope);
+    // As RegionState says.
     void set_timing(bool is_on) noexcept;
     Status add_times(const std::string& around, std::vector<StepTime>& rows) const;
     void clear_trace() noexcept;
@@ -74,7 +75,8 @@ class BodyRun {
     std::vector<BodyAddresses> sets_;
     StepStates states_;
     std::vector<KernelState*> host_states_;  // of these, what kernels made
-    std::vector<size_t> long_calls_;         // of a set: kernels of the reference ask to stop
+    // Numbers of calls with kernels of the reference: these ask whether the run is to end.
+    std::vector<size_t> long_calls_;
     BodyAddresses* running_ = nullptr;
     bool is_timed_ = false;
     std::vector<int64_t> times_ns_;  // by step, of timed runs

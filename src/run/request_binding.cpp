@@ -167,10 +167,16 @@ Status RequestState::check_user_outputs() const {
         const PlanOutput& output = current()->plan().storage.outputs[i];
         Shape shape = is_divided() ? division_->outputs[i].shape() : output.shape;
         const Tensor& tensor = user_outputs[i];
-        if (output.storage.kind == Storage::Kind::kGrown && tensor.shape().rank() == shape.rank()) {
+        const bool grows = output.storage.kind == Storage::Kind::kGrown;
+        if (grows && tensor.shape().rank() == shape.rank()) {
             shape[0] = tensor.shape()[0];
         }
-        LEAT_RETURN_IF_ERROR(check_user_output(int(i), shape));
+        Status status = check_user_output(int(i), shape);
+        if (!status.ok()) {
+            return grows ? std::move(status).with_hint(
+                               "the first extent is the number of iterations, which the run says")
+                         : std::move(status);
+        }
     }
     return {};
 }

@@ -97,6 +97,36 @@ TEST(OpenTeam, RunsEachItemOnceAfterThePhaseBefore) {
     }
 }
 
+// A member that loses its core in phase 3 is waited for once; then the other one does the rest.
+TEST(OpenTeam, GoesOnWithoutAMemberThatWasWaitedFor) {
+    struct Held {
+        bool is_backward(int64_t phase) const { return sums.is_backward(phase); }
+        void run(int64_t phase, int64_t item) {
+            sums.run(phase, item);
+            if (is_slow) {
+                ++items;
+                std::this_thread::sleep_for(std::chrono::microseconds(phase == 3 ? 50'000 : 200));
+            }
+        }
+        Sums& sums;
+        bool is_slow = false;
+        int64_t items = 0;
+    };
+    TeamsState state(1, {2, 4});
+    for (int run = 0; run < 2; ++run) {
+        state.begin_run();
+        Sums sums(300, 4);
+        Held slow{sums, true};
+        std::thread held([&] { TeamsState::team_of(state, 0).take_part(300, 1, slow); });
+        std::this_thread::sleep_for(std::chrono::microseconds(500));
+        Held fast{sums};
+        TeamsState::team_of(state, 0).take_part(300, 0, fast);
+        held.join();
+        EXPECT_EQ(sums.values(), alone(300, 4));
+        EXPECT_LT(slow.items, 100);
+    }
+}
+
 // A cancelled run: one tile never came, and no tile of the other team.
 TEST(OpenTeam, BeginsAfreshAfterATeamThatIsNotComplete) {
     TeamsState state(2, {2, 4});

@@ -1,5 +1,6 @@
 #include "backends/cpu/open_team.h"
 
+#include <chrono>
 #include <thread>
 
 #include "hwy/cache_control.h"
@@ -7,9 +8,11 @@
 namespace leat::cpu {
 namespace {
 
-// Some 20 us: longer than an item takes. Whoever waits longer waits for a thread that has lost its
-// core, and may be what keeps it from one.
+// Some 20 us: longer than most items take. Whoever waits longer may wait for a thread that has lost
+// its core, and be what keeps it from one.
 constexpr int kPausesBeforeYield = 1000;
+// Longer than any item takes: a thread that has lost its core.
+constexpr std::chrono::milliseconds kLongWait{2};
 
 }  // namespace
 
@@ -27,6 +30,7 @@ void OpenTeam::begin_run() noexcept {
     for (int64_t i = 0; i <= size_.members; ++i) {
         counters_[size_t(i)].items.store(0, std::memory_order_relaxed);
     }
+    long_wait_.store(-1, std::memory_order_relaxed);
 }
 
 // Counts are those of the phase or later ones: who has seen its beginning in done() sees the claims
@@ -54,13 +58,19 @@ bool OpenTeam::report(int64_t phase, int64_t finished) noexcept {
 int64_t OpenTeam::wait_for_end(int64_t phase) noexcept {
     const int64_t end = (phase + 1) * size_.items;
     int64_t ended = done().load(std::memory_order_acquire);
-    for (int pauses = 0; ended < end; ++pauses) {
-        if (pauses < kPausesBeforeYield) {
-            hwy::Pause();
-        } else {
-            std::this_thread::yield();
-        }
+    for (int pauses = 0; ended < end && pauses < kPausesBeforeYield; ++pauses) {
+        hwy::Pause();
         ended = done().load(std::memory_order_acquire);
+    }
+    if (ended < end) {
+        const auto begin = std::chrono::steady_clock::now();
+        while (ended < end) {
+            std::this_thread::yield();
+            if (std::chrono::steady_clock::now() - begin > kLongWait) {
+                long_wait_.store(phase, std::memory_order_relaxed);
+            }
+            ended = done().load(std::memory_order_acquire);
+        }
     }
     return ended / size_.items;
 }

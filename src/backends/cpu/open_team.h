@@ -7,7 +7,8 @@
 // the end returns at once.
 //
 // Each member has items of its own, which it takes first in each phase: what it read for them may
-// still be in its cache. Then it takes those of others.
+// still be in its cache. Then it takes those of others. A member for which another one has waited
+// too long, as it had lost its core, leaves: on a busy machine it would be waited for again.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@ struct TeamSize {
 };
 
 // Counters of one team. All of them only grow in a run, so that a look that comes late finds
-// nothing to claim. No allocation and no lock.
+// nothing to claim. No lock, and no allocation but in set_size().
 class OpenTeam {
   public:
     OpenTeam() = default;
@@ -37,15 +38,17 @@ class OpenTeam {
     // Before a run, by one thread; what it does afterwards must make that visible to the members.
     void begin_run() noexcept;
 
-    // Until all phases have ended. work.run(phase, item) carries out an item; what it wrote is
-    // visible to all items of later phases. work.is_backward(phase): in that phase members take
-    // their items from the last to the first. Returns as soon as no phase is left.
+    // Until all phases have ended, or others do the rest. work.run(phase, item) carries out an
+    // item, and does not fail; what it wrote is visible to all items of later phases.
+    // work.is_backward(phase), the same for all members: in that phase they take their items from
+    // the last to the first. Nobody asks whether the run is to stop.
     template <class Work>
     void take_part(int64_t phases, int64_t member, Work& work) {
         int64_t phase = done().load(std::memory_order_acquire) / size_.items;
         while (phase < phases) {
             const bool is_backward = work.is_backward(phase);
             bool is_over = false;
+            bool has_helped = false;
             for (int64_t turn = 0; turn < size_.members && !is_over; ++turn) {
                 const int64_t next = member + turn;
                 const int64_t owner = next < size_.members ? next : next - size_.members;
@@ -56,6 +59,10 @@ class OpenTeam {
                     ++finished;
                 }
                 is_over = finished > 0 && report(phase, finished);
+                has_helped = has_helped || finished > 0;
+            }
+            if (has_helped && is_waited_for(phase)) {
+                return;  // whoever waited goes on
             }
             phase = wait_for_end(phase);
         }
@@ -75,10 +82,15 @@ class OpenTeam {
     bool report(int64_t phase, int64_t finished) noexcept;
     // Returns the phase that is open then, which may be a later one than the next.
     int64_t wait_for_end(int64_t phase) noexcept;
+    // Somebody has waited too long for its end, or does so.
+    bool is_waited_for(int64_t phase) const noexcept {
+        return long_wait_.load(std::memory_order_relaxed) == phase;
+    }
 
     std::atomic<int64_t>& done() const { return counters_[size_t(size_.members)].items; }
 
     TeamSize size_;
+    std::atomic<int64_t> long_wait_{-1};   // the last phase with one; -1: none
     std::unique_ptr<Counter[]> counters_;  // claimed, by owner; behind them: done
 };
 

@@ -68,19 +68,24 @@ Status check_whole_bytes(DType dtype) {
     return unsupported("slices of {} are not implemented", name_of(dtype));
 }
 
+Shape shape_of_part(const Shape& whole, int axis) {
+    std::vector<int64_t> extents(whole.begin(), whole.end());
+    extents.erase(extents.begin() + axis);
+    return Shape(extents);
+}
+
 Status stack(const Tensor& part, const TensorArg& whole, int axis, int64_t index, size_t output) {
     if (!whole.present()) {
         return {};
     }
     LEAT_RETURN_IF_ERROR(check_whole_bytes(whole.dtype));
     const AxisSplit split = AxisSplit::make(whole.shape, axis);
-    const bool fits = part.dtype() == whole.dtype && (whole.grows || index < split.extent) &&
-                      part.shape().rank() + 1 == whole.shape.rank() &&
-                      part.element_count() == split.outer * split.inner;
-    if (!fits) {
-        return unsupported("output {} has another shape than in other iterations", output)
-            .with_found(part.shape().to_string())
-            .with_needed(fmt::format("a slice of {}", whole.shape.to_string()));
+    const Shape wanted = shape_of_part(whole.shape, axis);
+    const bool has_room = whole.grows || index < split.extent;
+    if (part.dtype() != whole.dtype || part.shape() != wanted || !has_room) {
+        return unsupported("output {} has another shape than it has in other iterations", output)
+            .with_found(has_room ? part.shape().to_string() : fmt::format("{} parts", index + 1))
+            .with_needed(has_room ? wanted.to_string() : fmt::format("{} parts", split.extent));
     }
     if (whole.grows) {
         LEAT_ASSIGN_OR_RETURN(std::byte* const room, whole.as<GrownTensor>()->add_part());
@@ -199,9 +204,8 @@ Status run_scan(const ReferenceArgs& args) {
                 return invalid_argument("the sequences have different lengths")
                     .with_found(fmt::format("{} and {}", length, split.extent));
             }
-            std::vector<int64_t> extents(whole.shape.begin(), whole.shape.end());
-            extents.erase(extents.begin() + axis);
-            LEAT_ASSIGN_OR_RETURN(Tensor slice, Tensor::allocate(whole.dtype, Shape(extents)));
+            LEAT_ASSIGN_OR_RETURN(Tensor slice,
+                                  Tensor::allocate(whole.dtype, shape_of_part(whole.shape, axis)));
             const int64_t index = form.input_is_reversed[s] ? length - 1 - iteration : iteration;
             copy_slice(split, *storage_bytes(whole.dtype, split.inner), index, whole.data,
                        slice.mutable_bytes(), false);
