@@ -71,26 +71,30 @@ TEST(OpenTeam, IsCompleteWithOneMember) {
     EXPECT_THAT(second.items, ElementsAre(3, 4, 0, 1, 2, 104, 103, 102, 101, 100));
 }
 
+// One of the kernel's two teams, with a thread for each member. Some come when others have begun,
+// or ended: `delay_us` after the member before.
+void run_in_threads(TeamsState& state, int64_t members, int64_t phases, int delay_us, Sums& work) {
+    state.begin_run();
+    std::vector<std::thread> threads;
+    for (int64_t member = 0; member < members; ++member) {
+        threads.emplace_back([&state, &work, member, phases, delay_us] {
+            std::this_thread::sleep_for(std::chrono::microseconds(delay_us * member));
+            TeamsState::team_of(state, 1).take_part(phases, member, work);
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+}
+
 TEST(OpenTeam, RunsEachItemOnceAfterThePhaseBefore) {
     constexpr int64_t kPhases = 200;
     for (const int64_t items : {4, 7, 16}) {
         for (const int64_t members : {2, 3, 4}) {
             TeamsState state(2, {members, items});
             for (int run = 0; run < 5; ++run) {
-                state.begin_run();
-                std::vector<std::thread> threads;
                 Sums work(kPhases, items);
-                for (int64_t member = 0; member < members; ++member) {
-                    threads.emplace_back([&, member] {
-                        // Some come when others have begun, or ended.
-                        std::this_thread::sleep_for(
-                            std::chrono::microseconds(100 * member * (run % 3)));
-                        TeamsState::team_of(state, 1).take_part(kPhases, member, work);
-                    });
-                }
-                for (std::thread& thread : threads) {
-                    thread.join();
-                }
+                run_in_threads(state, members, kPhases, 100 * (run % 3), work);
                 EXPECT_EQ(work.values(), alone(kPhases, items)) << items << " " << members;
             }
         }
