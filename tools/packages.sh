@@ -1,7 +1,8 @@
 # Sourced by the commands beside it: installs missing Debian packages, and does nothing if none is missing.
 
-# What building the library, graphbench and the backends needs.
-build_packages=(g++ meson ninja-build pkg-config libtbb-dev libhwloc-dev libhwy-dev libfmt-dev
+# What building the library, graphbench and the backends needs. dpkg-dev tells Meson where Debian has
+# libraries: else Debian 13 gets /usr/local/lib64, in which neither its loader nor its CMake looks.
+build_packages=(dpkg-dev g++ meson ninja-build pkg-config libtbb-dev libhwloc-dev libhwy-dev libfmt-dev
                 libvulkan-dev glslang-tools glslang-dev spirv-tools)
 # What the tests need beside it: test data, and what the embedding tests build with.
 test_packages=(ccache libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata cmake make libprotobuf-dev
