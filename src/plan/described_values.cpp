@@ -80,10 +80,7 @@ Status DescribedValues::add_results(NodeId node, SizeSum& bytes) {
             continue;
         }
         if (!shape) {
-            return unsupported("the shape of result '{}' depends on computed data",
-                               graph_.value(id).name)
-                .with_found(type.to_string())
-                .with_needed("a shape that follows from the inputs' shapes and values");
+            return has_no_shape(id);
         }
         if (!facts_.known[id]) {
             add(id, *shape);
@@ -92,6 +89,22 @@ Status DescribedValues::add_results(NodeId node, SizeSum& bytes) {
         }
     }
     return {};
+}
+
+Status DescribedValues::has_no_shape(ValueId id) const {
+    const ValueData& value = graph_.value(id);
+    const NodeData& node = graph_.node(value.producer);
+    Status status = unsupported("the shape of result '{}' depends on computed data", value.name)
+                        .with_found(facts_.of(id).type.to_string())
+                        .with_needed("a shape that follows from the inputs' shapes and values");
+    if (!node.has_bodies() || node.op_type != "Loop") {
+        return status;
+    }
+    const bool is_stack = size_t(value.output_index) >= carried_by_loop(node);
+    return std::move(status).with_hint(
+        is_stack ? "let it be a result of the graph that no node reads, or give the loop a trip "
+                   "count that is an input or a constant, and no condition"
+                 : "let the body give the value the shape that it has before");
 }
 
 // A stack of a loop whose length only a run knows. Whoever runs the loop grows it outside of the

@@ -31,6 +31,7 @@ class DescribedValues {
     DescribedValues(const PlanContext& context, const PlanFacts& facts);
 
     Status add_results(NodeId node, SizeSum& bytes);
+    Status has_no_shape(ValueId id) const;
     bool may_grow(ValueId id) const;
     bool is_read(ValueId id) const;
     void add_grown(ValueId id);
