@@ -23,9 +23,11 @@ using ::testing::HasSubstr;
 using testing_support::bind_all;
 using testing_support::GraphWithBodies;
 using testing_support::NamedTensors;
+using testing_support::number;
 using testing_support::output_bytes;
 using testing_support::random_graph_with_bodies;
 using testing_support::sim_options;
+using testing_support::truth;
 using testing_support::without_signs_of_zero;
 
 CompileOptions on(std::string devices) {
@@ -40,9 +42,6 @@ Tensor floats(const std::vector<float>& elements) {
 }
 Tensor zero() {
     return *Tensor::allocate(DType::kFloat32, {});
-}
-Tensor number(int64_t element) {
-    return *Tensor::from<int64_t>({}, std::vector<int64_t>{element});
 }
 
 //  for n: v = if c then v w else -v, and all v; until_negative: while no v is below zero
@@ -80,9 +79,10 @@ Graph looping(bool until_negative = false) {
 }
 
 NamedTensors inputs_of_looping(int64_t iterations, bool condition) {
-    Tensor c = *Tensor::allocate(DType::kBool, {});
-    c.mutable_bytes()[0] = std::byte(condition);
-    return {{"n", number(iterations)}, {"c", c}, {"v", floats({1, 2})}, {"w", floats({2, 3})}};
+    return {{"n", number(iterations)},
+            {"c", truth(condition)},
+            {"v", floats({1, 2})},
+            {"w", floats({2, 3})}};
 }
 
 // Of compiling looping(), or of two iterations.

@@ -17,6 +17,15 @@ namespace leat::testing_support {
 
 using NamedTensors = std::map<std::string, Tensor>;
 
+inline Tensor number(int64_t element) {
+    return *Tensor::from<int64_t>({}, std::vector<int64_t>{element});
+}
+inline Tensor truth(bool element) {
+    Tensor tensor = *Tensor::allocate(DType::kBool, {});
+    tensor.mutable_bytes()[0] = std::byte(element);
+    return tensor;
+}
+
 inline RuntimeOptions without_numa(int threads) {
     RuntimeOptions options;
     options.threads = threads;

@@ -27,20 +27,14 @@ using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 using Results = std::vector<Floats>;  // by output
 using testing_support::NamedTensors;
+using testing_support::number;
+using testing_support::truth;
 
 Tensor floats(const Shape& shape, const Floats& elements) {
     return *Tensor::from<float>(shape, elements);
 }
 Tensor scalar(float element) {
     return floats({}, {element});
-}
-Tensor number(int64_t element) {
-    return *Tensor::from<int64_t>({}, std::vector<int64_t>{element});
-}
-Tensor truth(bool element) {
-    Tensor tensor = *Tensor::allocate(DType::kBool, {});
-    tensor.mutable_bytes()[0] = std::byte(element);
-    return tensor;
 }
 
 Results results_of(const CompiledGraph& compiled, const NamedTensors& inputs) {

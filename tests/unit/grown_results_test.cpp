@@ -21,18 +21,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing_support::bind_all;
 using testing_support::NamedTensors;
+using testing_support::number;
+using testing_support::truth;
 using testing_support::without_numa;
 
 constexpr int64_t kWidth = 3;
-
-Tensor number(int64_t element) {
-    return *Tensor::from<int64_t>({}, std::vector<int64_t>{element});
-}
-Tensor truth(bool element) {
-    Tensor tensor = *Tensor::allocate(DType::kBool, {});
-    tensor.mutable_bytes()[0] = std::byte(element);
-    return tensor;
-}
 
 //  while i < limit: v = v + w; stacks of v, of w, which the body only captures, and of i
 Graph until_limit() {

@@ -23,12 +23,9 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using testing_support::bind_all;
 using testing_support::NamedTensors;
+using testing_support::number;
 using testing_support::output_bytes;
 using testing_support::without_numa;
-
-Tensor number(int64_t element) {
-    return *Tensor::from<int64_t>({}, std::vector<int64_t>{element});
-}
 
 Tensor random_floats(const Shape& shape, uint32_t seed) {
     std::mt19937 random(seed);
