@@ -17,37 +17,38 @@ namespace leat {
 class GrownTensor {
   public:
     // Starts anew, without parts, in the memory that there is. Elements have whole bytes.
-    void begin(DType dtype, int64_t part_bytes) {
+    // part_bytes: of the elements that `whole` has behind its first extent.
+    void begin(DType dtype, const Shape& whole, int64_t part_bytes) {
         dtype_ = dtype;
+        shape_ = whole;
+        shape_[0] = 0;
         part_bytes_ = part_bytes;
-        parts_ = 0;
     }
 
     // Room for another part, behind the others, which may move. An error changes nothing.
     Result<std::byte*> add_part() {
-        const int64_t used = parts_ * part_bytes_;
+        const int64_t used = used_bytes();
         if (memory_.byte_count() - used < part_bytes_) {
             LEAT_RETURN_IF_ERROR(grow(used));
         }
-        ++parts_;
+        ++shape_[0];
         return memory_.mutable_bytes() + used;
     }
 
     // Precondition: there is one.
-    std::byte* last_part() { return memory_.mutable_bytes() + (parts_ - 1) * part_bytes_; }
-    int64_t parts() const { return parts_; }
+    std::byte* last_part() { return memory_.mutable_bytes() + used_bytes() - part_bytes_; }
     const std::byte* data() const { return memory_.bytes(); }
-    // Of a shape that has as many elements. The memory lives as long as the view, but begin() lets
-    // other elements be written there.
-    Tensor view(const Shape& shape) const {
-        return Tensor::view(dtype_, shape, memory_.bytes(), memory_.owner());
-    }
+    const Shape& shape() const { return shape_; }
+    // The memory lives as long as the view, but begin() lets other elements be written there.
+    Tensor view() const { return Tensor::view(dtype_, shape_, memory_.bytes(), memory_.owner()); }
     int64_t capacity_bytes() const { return memory_.byte_count(); }
     // Without parts and memory.
     void release() { *this = GrownTensor(); }
 
   private:
     static constexpr int64_t kLeastBytes = 4096;
+
+    int64_t used_bytes() const { return shape_.rank() == 0 ? 0 : shape_[0] * part_bytes_; }
 
     // Doubles, so that a part moves once in the mean, whatever their number.
     Status grow(int64_t used) {
@@ -67,8 +68,8 @@ class GrownTensor {
     }
 
     DType dtype_ = DType::kUndefined;
+    Shape shape_;  // the first extent: parts
     int64_t part_bytes_ = 0;
-    int64_t parts_ = 0;
     Tensor memory_;  // bytes
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "ops/control_flow/control_flow.h"
 #include "passes/pass.h"
 #include "passes/rewriter.h"
 
@@ -75,8 +76,9 @@ class IdentityRemover {
     // Each output is written by a node. But a stack of a loop may have a length that only the run
     // knows: no node could copy it.
     bool may_be_output_twice(ValueId id) const {
-        const NodeId producer = graph_.value(id).producer;
-        return producer.valid() && graph_.node(producer).op_type == "Loop";
+        const ValueData& value = graph_.value(id);
+        return value.producer.valid() &&
+               is_stack_of_loop(graph_.node(value.producer), value.output_index);
     }
 
     // The index of the input that the node gives back unchanged; -1: none.

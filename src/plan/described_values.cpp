@@ -17,22 +17,6 @@ int64_t planned_bytes(const TensorArg& arg) {
     return storage_bytes(arg.dtype, arg.shape.element_count()).value_or(most);
 }
 
-// The extents behind the first one; nothing: they are not fixed.
-std::optional<std::vector<int64_t>> shape_of_part(const TypeInfo& whole) {
-    if (whole.rank() < 1) {
-        return std::nullopt;
-    }
-    std::vector<int64_t> extents;
-    for (size_t i = 1; i < whole.dims->size(); ++i) {
-        const DimSpec& dim = (*whole.dims)[i];
-        if (!dim.is_fixed()) {
-            return std::nullopt;
-        }
-        extents.push_back(dim.extent());
-    }
-    return extents;
-}
-
 }  // namespace
 
 DescribedValues::DescribedValues(const PlanContext& context, const PlanFacts& facts)
@@ -75,12 +59,14 @@ Status DescribedValues::add_results(NodeId node, SizeSum& bytes) {
             continue;
         }
         const std::optional<Shape> shape = type.fixed_shape();
-        if (!shape && may_grow(id)) {
-            add_grown(id);
-            continue;
-        }
         if (!shape) {
-            return has_no_shape(id);
+            const std::optional<Shape> grown = grown_shape(id);
+            if (!grown) {
+                return has_no_shape(id);
+            }
+            add(id, *grown);
+            described_.back().grows = true;
+            continue;
         }
         if (!facts_.known[id]) {
             add(id, *shape);
@@ -100,36 +86,34 @@ Status DescribedValues::has_no_shape(ValueId id) const {
     if (!node.has_bodies() || node.op_type != "Loop") {
         return status;
     }
-    const bool is_stack = size_t(value.output_index) >= carried_by_loop(node);
     return std::move(status).with_hint(
-        is_stack ? "let it be a result of the graph that no node reads, or give the loop a trip "
-                   "count that is an input or a constant, and no condition"
-                 : "let the body give the value the shape that it has before");
+        is_stack_of_loop(node, value.output_index)
+            ? "let it be a result of the graph that no node reads, or give the loop a trip count "
+              "that is an input or a constant, and no condition"
+            : "let the body give the value the shape that it has before");
 }
 
-// A stack of a loop whose length only a run knows. Whoever runs the loop grows it outside of the
-// arena, so it can be a result of the graph and nothing else.
-bool DescribedValues::may_grow(ValueId id) const {
+// A stack of a loop whose length only a run knows, without parts: 0, and the extents of a part.
+// Nothing: it is none, or may not grow. Whoever runs the loop grows it outside of the arena, so it
+// can be a result of the graph and nothing else.
+std::optional<Shape> DescribedValues::grown_shape(ValueId id) const {
     const ValueData& value = graph_.value(id);
-    const NodeData& node = graph_.node(value.producer);
-    const bool is_stack = node.has_bodies() && node.op_type == "Loop" &&
-                          size_t(value.output_index) >= carried_by_loop(node);
     const TypeInfo& type = facts_.of(id).type;
-    return is_stack && !context_.is_body && type.dtype != DType::kString &&
-           bits_of(type.dtype) % 8 == 0 && shape_of_part(type) && !is_read(id);
+    const bool may_grow = is_stack_of_loop(graph_.node(value.producer), value.output_index) &&
+                          !context_.is_body && type.dtype != DType::kString &&
+                          bits_of(type.dtype) % 8 == 0 && type.rank() > 0 && !is_read(id);
+    if (!may_grow) {
+        return std::nullopt;
+    }
+    std::vector<DimSpec> dims = *type.dims;
+    dims[0] = DimSpec(0);
+    return TypeInfo::tensor(type.dtype, std::move(dims)).fixed_shape();
 }
 
 bool DescribedValues::is_read(ValueId id) const {
     return std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [id](const NodeData& node) {
         return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
     });
-}
-
-void DescribedValues::add_grown(ValueId id) {
-    std::vector<int64_t> extents = *shape_of_part(facts_.of(id).type);
-    extents.insert(extents.begin(), 0);
-    add(id, Shape(extents));
-    described_.back().grows = true;
 }
 
 // True if the result is described already, as it is to steps what its twin's is.

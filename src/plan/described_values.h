@@ -1,6 +1,7 @@
 // DescribedValues: the values of a graph as the steps of a plan see them, without data.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "plan/kernel_answers.h"
@@ -32,9 +33,8 @@ class DescribedValues {
 
     Status add_results(NodeId node, SizeSum& bytes);
     Status has_no_shape(ValueId id) const;
-    bool may_grow(ValueId id) const;
+    std::optional<Shape> grown_shape(ValueId id) const;
     bool is_read(ValueId id) const;
-    void add_grown(ValueId id);
     bool describe_as_twin(NodeId node, ValueId id);
     TensorArg describe(ValueId id, const Shape& shape) const;
     void add(ValueId id, const Shape& shape);

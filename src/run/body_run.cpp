@@ -105,11 +105,7 @@ void BodyRun::link(std::byte* arena, std::byte* scratch, int64_t scratch_bytes) 
             call.args.shared = plan().work.own_memory_of(*call.step, arena);
         }
     }
-    for (const PlanStep& step : plan().work.steps) {
-        if (step.region != nullptr) {
-            Region::state_of(*states_[index_of(step)]).link(plan().work.own_memory_of(step, arena));
-        }
-    }
+    link_regions(plan(), states_, arena);
 }
 
 Status BodyRun::run(int set, scheduler::TaskScope* scope) {
@@ -134,11 +130,8 @@ Status BodyRun::run(int set, scheduler::TaskScope* scope) {
 
 void BodyRun::clear_trace() noexcept {
     spans_.clear();
-    for (size_t s = 0; s < states_.size(); ++s) {
-        if (plan().work.steps[s].region != nullptr) {
-            Region::state_of(*states_[s]).clear_trace();
-        }
-    }
+    for_each_region(plan(), states_,
+                    [](const PlanStep& /*step*/, RegionState& region) { region.clear_trace(); });
 }
 
 void BodyRun::add_trace(const std::string& around, std::vector<scheduler::TraceRow>& rows) const {
@@ -158,11 +151,9 @@ void BodyRun::add_trace(const std::string& around, std::vector<scheduler::TraceR
             rows.push_back(std::move(*row));
         }
     }
-    for (size_t s = 0; s < states_.size(); ++s) {
-        if (plan().work.steps[s].region != nullptr) {
-            Region::state_of(*states_[s]).add_trace(around, rows);
-        }
-    }
+    for_each_region(plan(), states_, [&](const PlanStep& /*step*/, RegionState& region) {
+        region.add_trace(around, rows);
+    });
 }
 
 void BodyRun::set_timing(bool is_on) noexcept {
@@ -171,11 +162,9 @@ void BodyRun::set_timing(bool is_on) noexcept {
         std::fill(times_ns_.begin(), times_ns_.end(), 0);
         runs_ = 0;
     }
-    for (size_t s = 0; s < states_.size(); ++s) {
-        if (plan().work.steps[s].region != nullptr) {
-            Region::state_of(*states_[s]).set_timing(is_on);
-        }
-    }
+    for_each_region(plan(), states_, [&](const PlanStep& /*step*/, RegionState& region) {
+        region.set_timing(is_on);
+    });
 }
 
 Status BodyRun::add_times(const std::string& around, std::vector<StepTime>& rows) const {

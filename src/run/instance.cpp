@@ -88,12 +88,7 @@ Status Instance::link(RequestMemory& memory) {
     for (int32_t i = 0; size_t(i) < plan_->storage.grown_shapes.size(); ++i) {
         addresses_.set_grown(i, memory.grown(size_t(i)));
     }
-    for (size_t s = 0; s < states_.size(); ++s) {
-        const PlanStep& step = plan_->work.steps[s];
-        if (step.region != nullptr) {
-            Region::state_of(*states_[s]).link(plan_->work.own_memory_of(step, arena_->data()));
-        }
-    }
+    link_regions(*plan_, states_, arena_->data());
     return {};
 }
 
@@ -208,7 +203,9 @@ scheduler::TaskFunction Instance::begin_run() {
                 this};
     }
     if (plan_->program.is_traced) {
-        for_each_region([](RegionState& region) { region.clear_trace(); });
+        for_each_region(*plan_, states_, [](const PlanStep& /*step*/, RegionState& region) {
+            region.clear_trace();
+        });
     }
     if (observer_ == nullptr) {
         return {run_tiles<false>, this};
@@ -294,7 +291,9 @@ std::string Instance::trace_json(std::span<const scheduler::TraceCounters> count
         name += trace_name(*plan_->work.steps[size_t(task.step)].node);
     }
     DeviceTrace devices = device_trace(*plan_, flights(), forecast, state_.trace().begin_ns);
-    for_each_region([&devices](RegionState& region) { region.add_trace("", devices.rows); });
+    for_each_region(*plan_, states_, [&devices](const PlanStep& /*step*/, RegionState& region) {
+        region.add_trace("", devices.rows);
+    });
     return state_.trace_json(names, {counters, devices.rows, devices.arrows});
 }
 

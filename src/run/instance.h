@@ -77,14 +77,6 @@ class Instance {
     static void end_flight(void* self, scheduler::TaskId waiter, scheduler::PointId point);
     KernelArgs args_of(int32_t step, int worker, RunStop stop) const;
     void note_worker(int worker) const;
-    template <class OnRegion>
-    void for_each_region(const OnRegion& on_region) const {
-        for (size_t s = 0; s < states_.size(); ++s) {
-            if (plan_->work.steps[s].region != nullptr) {
-                on_region(Region::state_of(*states_[s]));
-            }
-        }
-    }
     Status run_bodies(int32_t step, scheduler::TaskScope& scope) const;
     Status run_device_task(const StepTask& task, int worker);
     std::vector<FlightTime> flights() const;

@@ -73,6 +73,12 @@ bool PlanAddresses::set_output(int output, std::byte* data) {
     return true;
 }
 
+const Shape& PlanAddresses::output_shape(int output) const {
+    const PlanOutput& planned = plan_->storage.outputs[size_t(output)];
+    return planned.storage.kind == Storage::Kind::kGrown ? grown_output(output).shape()
+                                                         : planned.shape;
+}
+
 const std::byte* PlanAddresses::output_data(int output) const {
     const Storage& storage = plan_->storage.outputs[size_t(output)].storage;
     switch (storage.kind) {

@@ -37,7 +37,9 @@ class PlanAddresses {
     }
     // The elements of a tensor output.
     const std::byte* output_data(int output) const;
-    // A tensor output as the last run left it.
+    // Of a tensor output, as the last run left it.
+    const Shape& output_shape(int output) const;
+    // What grew as the output. Precondition: it is one of these.
     const GrownTensor& grown_output(int output) const {
         return *grown_[size_t(plan_->storage.outputs[size_t(output)].storage.index)];
     }

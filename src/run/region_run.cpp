@@ -237,7 +237,8 @@ class LoopRun final : public RegionRun {
     void begin_stacks() {
         for (const PartsOfWhole& stack : loop_.stacks) {
             if (stack.grows) {
-                grown(stack).begin(args_->outputs[size_t(stack.whole)].dtype, stack.part_bytes());
+                const TensorArg& whole = args_->outputs[size_t(stack.whole)];
+                grown(stack).begin(whole.dtype, whole.shape, stack.part_bytes());
             }
         }
     }
@@ -374,6 +375,12 @@ Result<std::unique_ptr<RegionState>> make_region_state(const Region& region) {
 }
 
 }  // namespace
+
+void link_regions(const Plan& plan, const StepStates& states, std::byte* arena) {
+    for_each_region(plan, states, [&](const PlanStep& step, RegionState& region) {
+        region.link(plan.work.own_memory_of(step, arena));
+    });
+}
 
 Status make_host_states(const Plan& plan,
                         StepStates& states,

@@ -63,16 +63,18 @@ Status RequestState::collect_results() {
             results[i] = inputs[size_t(output.storage.index)];
             continue;
         }
+        const PlanAddresses& addresses = current()->addresses();
+        const bool grows = output.storage.kind == Storage::Kind::kGrown;
         Tensor* target = target_of(int(i));
-        if (output.storage.kind == Storage::Kind::kGrown) {
-            LEAT_RETURN_IF_ERROR(collect_grown(int(i), target));
-            continue;
-        }
         if (target == nullptr) {
             results[i] =
-                Value(Tensor::view(output.dtype, output.shape,
-                                   current()->addresses().output_data(int(i)), current()->arena()));
+                Value(grows ? addresses.grown_output(int(i)).view()
+                            : Tensor::view(output.dtype, output.shape,
+                                           addresses.output_data(int(i)), current()->arena()));
             continue;
+        }
+        if (grows) {  // its length is known only now
+            LEAT_RETURN_IF_ERROR(check_user_output(int(i), addresses.output_shape(int(i))));
         }
         for (const int part : active_) {
             copy_output(int(i), part, *target);
@@ -86,33 +88,14 @@ Status RequestState::collect_results() {
     return {};
 }
 
-// target: where the program wants it; null: nowhere.
-Status RequestState::collect_grown(int output, const Tensor* target) {
-    const PlanOutput& planned = current()->plan().storage.outputs[size_t(output)];
-    const GrownTensor& grown = current()->addresses().grown_output(output);
-    Shape shape = planned.shape;
-    shape[0] = grown.parts();
-    const Tensor all = grown.view(shape);
-    if (target == nullptr) {
-        results[size_t(output)] = Value(all);
-        return {};
-    }
-    LEAT_RETURN_IF_ERROR(check_user_output(output, shape));
-    if (all.byte_count() > 0) {
-        std::memcpy(const_cast<std::byte*>(target->bytes()), all.bytes(), size_t(all.byte_count()));
-    }
-    results[size_t(output)] =
-        Value(Tensor::view(planned.dtype, shape, target->bytes(), all.owner()));
-    return {};
-}
-
-// Where it is not there already: an output that is an input or a constant.
+// Where it is not there already: an output that is an input or a constant, or has grown.
 void RequestState::copy_output(int output, int part, Tensor& target) {
     const Instance& instance = *parts_[size_t(part)].current();
     const PlanOutput& planned = instance.plan().storage.outputs[size_t(output)];
     const std::byte* data = instance.addresses().output_data(output);
     std::byte* there = target.mutable_bytes() + first_byte(target, part);
-    const int64_t bytes = storage_bytes(planned.dtype, planned.shape.element_count()).value_or(0);
+    const int64_t elements = instance.addresses().output_shape(output).element_count();
+    const int64_t bytes = storage_bytes(planned.dtype, elements).value_or(0);
     if (data != there && bytes > 0) {
         std::memcpy(there, data, size_t(bytes));
     }

@@ -93,7 +93,6 @@ struct RequestState {
     Status time_steps(const Instance& instance,
                       std::map<const NodeData*, std::vector<StepTime>>& times);
     Status collect_results();
-    Status collect_grown(int output, const Tensor* target);
     void copy_output(int output, int part, Tensor& target);
 
     bool has_results_ = false;

@@ -475,6 +475,10 @@ size_t carried_by_loop(const NodeData& node) {
     return std::max<size_t>(node.own_inputs(), 2) - 2;
 }
 
+bool is_stack_of_loop(const NodeData& node, int32_t output) {
+    return node.has_bodies() && node.op_type == "Loop" && size_t(output) >= carried_by_loop(node);
+}
+
 size_t own_input_count(const NodeData& node, const GraphData& body) {
     return body.inputs.size() - node.captured_count();
 }

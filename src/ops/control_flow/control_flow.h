@@ -34,6 +34,8 @@ Result<ScanForm> scan_form(const NodeData& node);
 
 // How many values a Loop carries: results from there on are stacks.
 size_t carried_by_loop(const NodeData& node);
+// Of any node.
+bool is_stack_of_loop(const NodeData& node, int32_t output);
 
 // The inputs of a body without what it captures.
 size_t own_input_count(const NodeData& node, const GraphData& body);

@@ -102,7 +102,7 @@ Status stack(const Tensor& part, const TensorArg& whole, int axis, int64_t index
 void begin_stack(const TensorArg& whole) {
     if (whole.grows) {
         const int64_t elements = AxisSplit::make(whole.shape, 0).inner;
-        whole.as<GrownTensor>()->begin(whole.dtype,
+        whole.as<GrownTensor>()->begin(whole.dtype, whole.shape,
                                        storage_bytes(whole.dtype, elements).value_or(0));
     }
 }
