@@ -101,33 +101,38 @@ TEST(OpenTeam, RunsEachItemOnceAfterThePhaseBefore) {
     }
 }
 
-// A member that loses its core in phase 3 is waited for once; then the other one does the rest.
+// A member loses its core in phase 3, until the other one has waited for it for too long.
 TEST(OpenTeam, GoesOnWithoutAMemberThatWasWaitedFor) {
     struct Held {
         bool is_backward(int64_t phase) const { return sums.is_backward(phase); }
         void run(int64_t phase, int64_t item) {
             sums.run(phase, item);
-            if (is_slow) {
-                ++items;
-                std::this_thread::sleep_for(std::chrono::microseconds(phase == 3 ? 50'000 : 200));
+            ++items;
+            while (phase == 3 && !team.is_waited_for(phase)) {
+                is_held = true;
+                std::this_thread::yield();
             }
         }
+        OpenTeam& team;
         Sums& sums;
-        bool is_slow = false;
         int64_t items = 0;
+        std::atomic<bool> is_held = false;
     };
     TeamsState state(1, {2, 4});
+    OpenTeam& team = TeamsState::team_of(state, 0);
     for (int run = 0; run < 2; ++run) {
         state.begin_run();
         Sums sums(300, 4);
-        Held slow{sums, true};
-        std::thread held([&] { TeamsState::team_of(state, 0).take_part(300, 1, slow); });
-        std::this_thread::sleep_for(std::chrono::microseconds(500));
-        Held fast{sums};
-        TeamsState::team_of(state, 0).take_part(300, 0, fast);
-        held.join();
+        Held held{team, sums};
+        std::thread slow([&] { team.take_part(300, 1, held); });
+        while (!held.is_held) {
+            std::this_thread::yield();
+        }
+        team.take_part(300, 0, sums);
+        slow.join();
         EXPECT_EQ(sums.values(), alone(300, 4));
-        EXPECT_LT(slow.items, 100);
+        // All of the phases before, and the one item that it was held in.
+        EXPECT_EQ(held.items, 3 * 4 + 1);
     }
 }
 

@@ -116,21 +116,22 @@ std::vector<Results> run_with(int threads, const Layer& layer) {
     return run(*runtime.compile(graph_of(layer)), layer);
 }
 
+Layer layer_of(const std::string& op, int64_t batch, const char* direction) {
+    Layer layer{op, {{"direction", std::string(direction)}}};
+    layer.batch = batch;
+    layer.has_peepholes = op == "LSTM" && batch == 3;
+    return layer;
+}
+
 std::vector<Layer> layers() {
     std::vector<Layer> layers;
-    for (const char* op : {"LSTM", "GRU", "RNN"}) {
-        for (const int64_t batch : {1, 3}) {
-            for (const char* direction : {"forward", "reverse", "bidirectional"}) {
-                Layer layer{op, {{"direction", std::string(direction)}}};
-                layer.batch = batch;
-                layers.push_back(layer);
-                if (layer.op == "LSTM") {
-                    layers.back().has_peepholes = batch == 3;
-                } else if (layer.op == "GRU") {
-                    layer.attributes.emplace("linear_before_reset", int64_t{1});
-                    layers.push_back(layer);
-                }
+    for (const int64_t batch : {1, 3}) {
+        for (const char* direction : {"forward", "reverse", "bidirectional"}) {
+            for (const char* op : {"LSTM", "GRU", "RNN"}) {
+                layers.push_back(layer_of(op, batch, direction));
             }
+            layers.push_back(layer_of("GRU", batch, direction));
+            layers.back().attributes.emplace("linear_before_reset", int64_t{1});
         }
     }
     return layers;
@@ -158,8 +159,10 @@ TEST(RecurrentTeam, RunsInSeveralRequestsAtATime) {
     const Runtime runtime({.threads = 2});
     const CompiledGraph compiled = *runtime.compile(graph_of(layer));
     const std::vector<Results> wanted = run_with(1, layer);
+    constexpr size_t kCallers = 3;
     std::vector<std::thread> callers;
-    for (int caller = 0; caller < 3; ++caller) {
+    callers.reserve(kCallers);
+    for (size_t caller = 0; caller < kCallers; ++caller) {
         callers.emplace_back([&] {
             for (int i = 0; i < 10; ++i) {
                 EXPECT_EQ(run(compiled, layer), wanted);

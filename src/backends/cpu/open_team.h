@@ -68,6 +68,11 @@ class OpenTeam {
         }
     }
 
+    // Somebody has waited too long for its end, or does so.
+    bool is_waited_for(int64_t phase) const noexcept {
+        return long_wait_.load(std::memory_order_relaxed) == phase;
+    }
+
   private:
     // A cache line each, so that claims of own items stay in the owner's cache.
     struct alignas(64) Counter {
@@ -82,11 +87,6 @@ class OpenTeam {
     bool report(int64_t phase, int64_t finished) noexcept;
     // Returns the phase that is open then, which may be a later one than the next.
     int64_t wait_for_end(int64_t phase) noexcept;
-    // Somebody has waited too long for its end, or does so.
-    bool is_waited_for(int64_t phase) const noexcept {
-        return long_wait_.load(std::memory_order_relaxed) == phase;
-    }
-
     std::atomic<int64_t>& done() const { return counters_[size_t(size_.members)].items; }
 
     TeamSize size_;
