@@ -1,5 +1,5 @@
-// GrownTensor: a tensor that gets parts one after the other, along its first axis. How many, only
-// the run knows.
+// GrownTensor: a tensor whose extents only the run knows. It gets parts one after the other, along
+// its first axis, or all of its elements at once. The memory stays for the next run.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -23,6 +24,29 @@ class GrownTensor {
         shape_ = whole;
         shape_[0] = 0;
         part_bytes_ = part_bytes;
+    }
+
+    // Room for all elements, whatever they are, instead of those that there were. Memory grows by a
+    // quarter at least. Strings are those that were there before, or empty. An error changes
+    // nothing.
+    Result<std::byte*> set_shape(DType dtype, const Shape& shape) {
+        const std::optional<int64_t> bytes = storage_bytes(dtype, shape.element_count());
+        if (!bytes) {
+            return out_of_memory("a result has more bytes than 64 bits count")
+                .with_found(fmt::format("{}[{}]", name_of(dtype), shape.to_string()));
+        }
+        const bool is_strings = dtype == DType::kString;
+        if (is_strings != (memory_.dtype() == DType::kString) || memory_.byte_count() < *bytes) {
+            LEAT_ASSIGN_OR_RETURN(
+                memory_, is_strings ? Tensor::allocate(dtype, shape) : allocate_with_spare(*bytes));
+        }
+        dtype_ = dtype;
+        shape_ = shape;
+        part_bytes_ = 0;
+        if (*bytes > 0 && !is_strings && bits_of(dtype) < 8) {
+            memory_.mutable_bytes()[*bytes - 1] = std::byte{0};  // bits behind the last element
+        }
+        return memory_.mutable_bytes();
     }
 
     // Room for another part, behind the others, which may move. An error changes nothing.
@@ -47,6 +71,18 @@ class GrownTensor {
 
   private:
     static constexpr int64_t kLeastBytes = 4096;
+
+    Result<Tensor> allocate_with_spare(int64_t needed_bytes) const {
+        const int64_t former = memory_.dtype() == DType::kString ? 0 : memory_.byte_count();
+        const int64_t most = std::numeric_limits<int64_t>::max();
+        const int64_t spare = former > most - former / 4 ? most : former + former / 4;
+        Result<Tensor> larger =
+            Tensor::allocate(DType::kUint8, Shape({std::max({needed_bytes, spare, kLeastBytes})}));
+        // Where a quarter more does not fit, what is needed may.
+        return larger.ok() || spare <= needed_bytes
+                   ? std::move(larger)
+                   : Tensor::allocate(DType::kUint8, Shape({needed_bytes}));
+    }
 
     int64_t used_bytes() const { return shape_.rank() == 0 ? 0 : shape_[0] * part_bytes_; }
 

@@ -51,6 +51,8 @@ struct TypeInfo {
     int rank() const { return dims ? int(dims->size()) : -1; }  // -1: unknown
     // The shape when every extent is fixed.
     std::optional<Shape> fixed_shape() const;
+    // The same with 0 for each extent that is open.
+    std::optional<Shape> least_shape() const;
     std::string to_string()
         const;  // "f32[batch,3,224,224]", "f32[*]" for unknown rank, "seq(f32[?])"
 };

@@ -80,6 +80,7 @@ class Inference {
     const Tensor* known_value(ValueId id) const;
     // True if the node's results can be computed now.
     bool may_evaluate(const NodeData& node) const;
+    bool are_small(const NodeData& node) const;
     Status evaluate(const NodeData& node);
 
     const GraphData& graph_;
@@ -212,11 +213,27 @@ bool Inference::may_evaluate(const NodeData& node) const {
     if (!may_be_evaluated(node) || !(options_.fold_everything || is_short(node, inputs_))) {
         return false;
     }
-    return std::all_of(outputs_.begin(), outputs_.end(), [&](const ValueFact& output) {
-        const std::optional<Shape> shape = output.type.fixed_shape();
-        return shape && output.type.dtype != DType::kUndefined &&
+    return are_small(node);
+}
+
+// What only an evaluation tells has at most as many elements as what it is computed from, or is
+// small in other ways.
+bool Inference::are_small(const NodeData& node) const {
+    const auto is_small = [this](const TypeInfo& type, const std::optional<Shape>& shape) {
+        return shape && type.dtype != DType::kUndefined &&
                (options_.fold_everything || shape->element_count() <= options_.max_folded_elements);
-    });
+    };
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+        const TypeInfo& type = outputs_[i].type;
+        const bool is_open = is_open_output(node, int32_t(i));
+        if (!is_small(type, is_open ? type.least_shape() : type.fixed_shape())) {
+            return false;
+        }
+    }
+    return node.def->open_outputs == 0 ||
+           std::all_of(inputs_.begin(), inputs_.end(), [&](const ValueFact* input) {
+               return input == nullptr || is_small(input->type, input->type.fixed_shape());
+           });
 }
 
 Status Inference::evaluate(const NodeData& node) {
@@ -227,6 +244,7 @@ Status Inference::evaluate(const NodeData& node) {
     LEAT_ASSIGN_OR_RETURN(std::vector<Tensor> results,
                           evaluate_node(node, input_values_, outputs_, options_.stop));
     for (size_t i = 0; i < results.size(); ++i) {
+        outputs_[i].type = TypeInfo::tensor(results[i].dtype(), results[i].shape());
         outputs_[i].value = std::move(results[i]);
     }
     return {};

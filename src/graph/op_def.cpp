@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/grown_tensor.h"
 #include "graph/dim_symbol.h"
 
 namespace leat {
@@ -164,6 +165,12 @@ std::vector<TensorArg> args_of(std::span<const Tensor> tensors) {
     return args;
 }
 
+TensorArg growing_arg(const TypeInfo& type, GrownTensor& grown) {
+    TensorArg arg = row_major_arg(type.dtype, type.least_shape().value_or(Shape()), &grown);
+    arg.grows = true;
+    return arg;
+}
+
 // Kernels store packed elements one by one, and leave what else is in the last byte.
 void clear_padding(const TensorArg& tensor) {
     const int bits = tensor.present() && tensor.dtype != DType::kString ? bits_of(tensor.dtype) : 8;
@@ -217,25 +224,41 @@ Result<std::vector<Tensor>> evaluate_checked(const NodeData& node,
         }
     }
     std::vector<Tensor> results;
-    for (const ValueFact& output : outputs) {
-        const std::optional<Shape> shape = output.type.fixed_shape();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        const TypeInfo& type = outputs[i].type;
+        if (is_open_output(node, int32_t(i))) {
+            results.emplace_back();
+            continue;
+        }
+        const std::optional<Shape> shape = type.fixed_shape();
         if (!shape) {
             return internal_error("evaluated with a result of unknown shape")
-                .with_found(output.type.to_string());
+                .with_found(type.to_string());
         }
         if (node.def->is_view && results.empty() && node.epilogue.empty()) {
             results.push_back(given[0].reshaped(*shape));
             continue;
         }
-        LEAT_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate(output.type.dtype, *shape));
+        LEAT_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate(type.dtype, *shape));
         results.push_back(std::move(result));
     }
     if (node.def->is_view && results.size() == 1) {
         return results;
     }
     const std::vector<TensorArg> arguments = args_of(std::span(given).first(node.operand_count()));
-    const std::vector<TensorArg> result_args = args_of(results);
+    std::vector<TensorArg> result_args = args_of(results);
+    std::vector<GrownTensor> grown(outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        if (is_open_output(node, int32_t(i))) {
+            result_args[i] = growing_arg(outputs[i].type, grown[i]);
+        }
+    }
     LEAT_RETURN_IF_ERROR(run_reference({node, arguments, result_args, stop}));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        if (result_args[i].grows) {
+            results[i] = grown[i].view();
+        }
+    }
     for (const EpilogueStep& step : node.epilogue) {
         const Tensor* operand =
             step.operand_input < 0 ? nullptr : &given[size_t(step.operand_input)];
@@ -389,6 +412,10 @@ bool broadcasts_to_rows(const TensorArg& operand, ShardPart part, const Shape& r
 uint32_t shape_inputs_of(const NodeData& node) {
     const bool has_some = node.def->has_shape_inputs == nullptr || node.def->has_shape_inputs(node);
     return has_some ? node.def->shape_inputs : 0;
+}
+
+bool is_open_output(const NodeData& node, int32_t output) {
+    return output < kMaxMarkedOutputs && (node.def->open_outputs >> unsigned(output) & 1U) != 0;
 }
 
 bool needs_name(const OpDef& def, int output) {

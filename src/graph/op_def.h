@@ -119,7 +119,7 @@ struct TensorArg {
     Shape shape;
     Strides strides{};
     std::byte* data = nullptr;  // null while planning, unless constant
-    // True: an output whose first extent, 0 here, only the run knows. Its data is a GrownTensor.
+    // True: an output of which only the run knows some extents, 0 here. Its data is a GrownTensor.
     bool grows = false;
 
     bool present() const { return dtype != DType::kUndefined; }
@@ -229,6 +229,9 @@ struct OpDef {
     // Bit i: the values (not only the shape) of input i decide output shapes. See
     // shape_inputs_of().
     uint32_t shape_inputs = 0;
+    // Bit i: the elements of the inputs decide extents of output i, which infer leaves open. The
+    // output `grows` in every run: the kernel says its shape, by GrownTensor::set_shape().
+    uint32_t open_outputs = 0;
     // Bit i: output 0 may be written over input i if shape, dtype and strides match.
     uint32_t in_place_inputs = 0;
     // Set where `shape_inputs` holds for some nodes only.
@@ -257,6 +260,9 @@ struct OpDef {
     // Depends on more than its inputs (random numbers): never folded.
     bool nondeterministic = false;
 };
+
+// True if only a run of the node knows the extents of its output i.
+bool is_open_output(const NodeData& node, int32_t output);
 
 // True if a node of the operator has to give output i a name.
 bool needs_name(const OpDef& def, int output);

@@ -37,6 +37,17 @@ std::optional<Shape> TypeInfo::fixed_shape() const {
     return Shape::make({extents.data(), dims->size()});
 }
 
+std::optional<Shape> TypeInfo::least_shape() const {
+    if (!is_tensor() || !dims) {
+        return std::nullopt;
+    }
+    std::vector<DimSpec> least = *dims;
+    for (DimSpec& dim : least) {
+        dim = dim.is_fixed() ? dim : DimSpec(0);
+    }
+    return tensor(dtype, std::move(least)).fixed_shape();
+}
+
 std::string TypeInfo::to_string() const {
     switch (kind) {
         case Kind::kSequence:

@@ -175,10 +175,15 @@ class NodePlacer {
             }
         }
         for (const ValueId id : node.outputs) {
-            if (id.valid() && (!graph_.value(id).type.is_tensor() ||
-                               graph_.value(id).type.dtype == DType::kString)) {
-                return fmt::format("output '{}' is {}", graph_.value(id).name,
-                                   graph_.value(id).type.to_string());
+            if (!id.valid()) {
+                continue;
+            }
+            const ValueData& value = graph_.value(id);
+            if (!value.type.is_tensor() || value.type.dtype == DType::kString) {
+                return fmt::format("output '{}' is {}", value.name, value.type.to_string());
+            }
+            if (is_open_output(node, value.output_index)) {
+                return fmt::format("only a run knows the shape of output '{}'", value.name);
             }
         }
         return {};

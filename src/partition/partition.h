@@ -47,9 +47,9 @@ constexpr int kNotPinned = -1;
 // Every node goes to the first device that does not refuse it, or to the one that it is pinned to,
 // unless its results are shapes or are read before the run, and follow from shapes and from what is
 // known of inputs. `pins`: by node, an index among the answers or kNotPinned; empty: none is.
-// A device that is not the host also refuses what its plan could not name: strings, sequences, and
-// operands to be known before the run that are not. Such reasons are added to `answers`.
-// Precondition: nodes in topological order, values with types.
+// A device that is not the host also refuses what its plan could not name: strings, sequences,
+// results whose shape only the run knows, and operands to be known before the run that are not.
+// Such reasons are added to `answers`. Precondition: nodes in topological order, values with types.
 NodePlacement place_nodes(const GraphData& graph,
                           std::span<DeviceAnswers> answers,
                           std::span<const int> pins = {});

@@ -58,8 +58,10 @@ class ConstantFolder {
         }
         std::vector<ValueFact> outputs(node.outputs.size());
         LEAT_RETURN_IF_ERROR(infer_node(node, inputs, outputs));
-        for (const ValueFact& output : outputs) {
-            if (!output.type.fixed_shape() || output.type.dtype == DType::kUndefined) {
+        for (size_t i = 0; i < outputs.size(); ++i) {
+            const TypeInfo& type = outputs[i].type;
+            const bool may_fold = type.fixed_shape() || is_open_output(node, int32_t(i));
+            if (!may_fold || type.dtype == DType::kUndefined) {
                 return {};
             }
         }

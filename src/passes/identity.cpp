@@ -73,12 +73,16 @@ class IdentityRemover {
         return true;
     }
 
-    // Each output is written by a node. But a stack of a loop may have a length that only the run
-    // knows: no node could copy it.
+    // Each output is written by a node. But only the run may know how large a result is: no node
+    // could copy it.
     bool may_be_output_twice(ValueId id) const {
         const ValueData& value = graph_.value(id);
-        return value.producer.valid() &&
-               is_stack_of_loop(graph_.node(value.producer), value.output_index);
+        if (!value.producer.valid()) {
+            return false;
+        }
+        const NodeData& producer = graph_.node(value.producer);
+        return is_stack_of_loop(producer, value.output_index) ||
+               is_open_output(producer, value.output_index);
     }
 
     // The index of the input that the node gives back unchanged; -1: none.

@@ -84,7 +84,7 @@ Result<DevicePlacement> place_on_devices(const GraphData& graph,
     const bool has_host_steps =
         host != nullptr || options.fallback != Fallback::kForbid ||
         std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                    [&graph](const NodeData& node) { return has_strings(graph, node); });
+                    [&graph](const NodeData& node) { return needs_host(graph, node); });
     if (host == nullptr) {
         LEAT_ASSIGN_OR_RETURN(host, find_backend("cpu"));
     }

@@ -88,12 +88,15 @@ std::vector<int> pinned_devices(const GraphData& graph,
     return pins;
 }
 
-bool has_strings(const GraphData& graph, const NodeData& node) {
+bool needs_host(const GraphData& graph, const NodeData& node) {
     const auto is_string = [&graph](ValueId id) {
         return id.valid() && graph.value(id).type.dtype == DType::kString;
     };
     return std::any_of(node.inputs.begin(), node.inputs.end(), is_string) ||
-           std::any_of(node.outputs.begin(), node.outputs.end(), is_string);
+           std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+               return is_string(id) ||
+                      (id.valid() && is_open_output(node, graph.value(id).output_index));
+           });
 }
 
 Status judge(const GraphData& graph,
@@ -106,7 +109,7 @@ Status judge(const GraphData& graph,
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
         const bool is_forbidden = fallback == Fallback::kForbid &&
                                   falls_back(device_of_node, answers, pins, n) &&
-                                  !has_strings(graph, graph.nodes[n]);
+                                  !needs_host(graph, graph.nodes[n]);
         if (device_of_node[n] == kNowhere || is_forbidden) {
             refused.push_back(
                 fmt::format("{}: {}", graph.nodes[n].label(), reasons_for(answers, n)));

@@ -18,11 +18,12 @@ std::vector<int> pinned_devices(const GraphData& graph,
                                 std::span<const ListedDevice> devices,
                                 const NodeHistory& history);
 
-// Strings lie in no device's memory: a node that reads or writes some runs on the host.
-bool has_strings(const GraphData& graph, const NodeData& node);
+// Strings lie in no device's memory, nor do results whose shape only the run knows: a node that
+// reads or writes some runs on the host.
+bool needs_host(const GraphData& graph, const NodeData& node);
 
 // An error lists the nodes that may not run where they are: elsewhere than on the first device, or
-// than where they are pinned. Nodes of strings always may.
+// than where they are pinned. Nodes that need the host always may.
 Status judge(const GraphData& graph,
              std::span<const int> device_of_node,
              std::span<const DeviceAnswers> answers,

@@ -93,16 +93,22 @@ Status DescribedValues::has_no_shape(ValueId id) const {
             : "let the body give the value the shape that it has before");
 }
 
-// A stack of a loop whose length only a run knows, without parts: 0, and the extents of a part.
-// Nothing: it is none, or may not grow. Whoever runs the loop grows it outside of the arena, so it
-// can be a result of the graph and nothing else.
+// What a run makes larger: 0 for each extent that only the run knows. Nothing: it may not grow. Its
+// memory is outside of the arena, so it can be a result of the graph and nothing else.
 std::optional<Shape> DescribedValues::grown_shape(ValueId id) const {
     const ValueData& value = graph_.value(id);
+    const NodeData& node = graph_.node(value.producer);
     const TypeInfo& type = facts_.of(id).type;
-    const bool may_grow = is_stack_of_loop(graph_.node(value.producer), value.output_index) &&
-                          !context_.is_body && type.dtype != DType::kString &&
-                          bits_of(type.dtype) % 8 == 0 && type.rank() > 0 && !is_read(id);
-    if (!may_grow) {
+    if (context_.is_body || is_read(id)) {
+        return std::nullopt;
+    }
+    if (is_open_output(node, value.output_index)) {
+        return type.least_shape();
+    }
+    const bool may_be_stacked = is_stack_of_loop(node, value.output_index) &&
+                                type.dtype != DType::kString && bits_of(type.dtype) % 8 == 0 &&
+                                type.rank() > 0;
+    if (!may_be_stacked) {
         return std::nullopt;
     }
     std::vector<DimSpec> dims = *type.dims;

@@ -38,12 +38,12 @@ class StorageWriter {
                     continue;
                 }
                 Storage& origin = origins_[step.node->outputs[i]];
-                if (outputs[i].dtype == DType::kString) {
-                    origin = {Storage::Kind::kStrings, int32_t(storage_.string_counts.size())};
-                    storage_.string_counts.push_back(outputs[i].shape.element_count());
-                } else if (outputs[i].grows) {
+                if (outputs[i].grows) {
                     origin = {Storage::Kind::kGrown, int32_t(storage_.grown_shapes.size())};
                     storage_.grown_shapes.push_back(outputs[i].shape);
+                } else if (outputs[i].dtype == DType::kString) {
+                    origin = {Storage::Kind::kStrings, int32_t(storage_.string_counts.size())};
+                    storage_.string_counts.push_back(outputs[i].shape.element_count());
                 }
             }
         }

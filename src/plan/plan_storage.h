@@ -25,7 +25,7 @@ struct Storage {
     int64_t offset_bytes = 0;  // in the buffer, input or constant
 };
 
-// A graph output: a tensor somewhere, of which a run may say the first extent (kGrown: 0 here), or
+// A graph output: a tensor somewhere, of which a run may say extents (kGrown: 0 here), or
 // (sequences, optionals) a bound input as it is.
 struct PlanOutput {
     DType dtype = DType::kUndefined;
@@ -38,7 +38,7 @@ struct PlanStorage {
     std::vector<Storage> args;  // of PlanWork::args
     std::vector<PlanOutput> outputs;
     std::vector<int64_t> string_counts;  // elements of each string buffer
-    std::vector<Shape> grown_shapes;  // of each grown tensor, without parts: the first extent is 0
+    std::vector<Shape> grown_shapes;  // of each grown tensor: 0 where only the run knows the extent
 };
 
 // Adds constants that nobody but outputs and transfers reads to `work`, and the addresses of those

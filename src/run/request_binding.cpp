@@ -161,20 +161,21 @@ Tensor* RequestState::target_of(int output) {
     return is_divided() ? &division_->outputs[size_t(output)] : nullptr;
 }
 
-// What grows has any length until the run has ended.
+// What grows has any extent where the plan has 0, until the run has ended.
 Status RequestState::check_user_outputs() const {
     for (size_t i = 0; i < user_outputs.size(); ++i) {
         const PlanOutput& output = current()->plan().storage.outputs[i];
         Shape shape = is_divided() ? division_->outputs[i].shape() : output.shape;
         const Tensor& tensor = user_outputs[i];
         const bool grows = output.storage.kind == Storage::Kind::kGrown;
-        if (grows && tensor.shape().rank() == shape.rank()) {
-            shape[0] = tensor.shape()[0];
+        for (int axis = 0; grows && tensor.shape().rank() == shape.rank() && axis < shape.rank();
+             ++axis) {
+            shape[axis] = shape[axis] == 0 ? tensor.shape()[axis] : shape[axis];
         }
         Status status = check_user_output(int(i), shape);
         if (!status.ok()) {
             return grows ? std::move(status).with_hint(
-                               "the first extent is the number of iterations, which the run says")
+                               "only the run knows how large this output is: 0 stands for that")
                          : std::move(status);
         }
     }

@@ -171,7 +171,8 @@ class Inference {
         Result<std::vector<Tensor>> results = evaluate_node(node, elements, results_);
         throw_if(results.error());
         for (size_t i = 0; i < results_.size(); ++i) {
-            results_[i].value = (*results)[i];
+            results_[i] = ValueFact(TypeInfo::tensor((*results)[i].dtype(), (*results)[i].shape()),
+                                    (*results)[i]);
         }
         return true;
     }
