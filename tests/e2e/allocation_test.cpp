@@ -175,6 +175,21 @@ TEST(Allocation, NoneInRunOfAStackThatIsLongEnough) {
     EXPECT_EQ(allocations_in_runs(graph, 2), 0);
 }
 
+// Lines that are searched, sorted, and made of columns.
+TEST(Allocation, NoneInRunOfTopK) {
+    for (const int64_t axis : {0, 1}) {
+        for (const int64_t count : {5, 200}) {
+            Graph graph("topk");
+            const ValueId x = graph.input("x", DType::kFloat32, {300, 300});
+            const ValueId k =
+                graph.constant("k", *Tensor::from<int64_t>({1}, std::vector<int64_t>{count}));
+            graph.output("values", graph.add_multi("TopK", {x, k}, 2, {{"axis", axis}})[0]);
+            EXPECT_EQ(allocations_in_runs(graph, 1), 0);
+            EXPECT_EQ(allocations_in_runs(graph, 2), 0);
+        }
+    }
+}
+
 // Weights that are packed before the runs, and such that each run packs.
 TEST(Allocation, NoneInRunOfLstm) {
     for (const bool is_constant : {true, false}) {

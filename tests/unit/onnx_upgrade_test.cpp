@@ -185,6 +185,16 @@ TEST(OnnxUpgrade, AttributesThatBecameInputs) {
     EXPECT_THAT(reshape.input<int64_t>(reshape.only(), 1), ElementsAre(6, -1));
     const Upgraded top({"TopK", 1, int_attribute("k", 2), {{4}}, 2});
     EXPECT_THAT(top.input<int64_t>(top.only(), 1), ElementsAre(2));
+    EXPECT_FALSE(top.only().has_attr("k"));
+    const Upgraded top_of_axis(
+        {"TopK", 9, int_attribute("axis", 0) + int_attribute("k", 3), {{4, 5}}, 2});
+    EXPECT_EQ(top_of_axis.only().attr("axis", int64_t{-1}), 0);
+    EXPECT_THAT(top_of_axis.input<int64_t>(top_of_axis.only(), 1), ElementsAre(3));
+    // From opset 10 on k is an input.
+    EXPECT_EQ(Upgraded({"TopK", 10, "", {{4}, {1}}, 2}).only().inputs.size(), 2U);
+    EXPECT_THAT(Upgraded({"TopK", 10, int_attribute("k", 2), {{4}, {1}}, 2}).error,
+                HasSubstr("'k'"));
+    EXPECT_THAT(Upgraded({"TopK", 9, "", {{4}}, 2}).error, HasSubstr("'k'"));
 }
 
 TEST(OnnxUpgrade, ClipAndPadValuesTakeTheInputsType) {
