@@ -230,7 +230,7 @@ bool Inference::are_small(const NodeData& node) const {
             return false;
         }
     }
-    return node.def->open_outputs == 0 ||
+    return open_outputs_of(node) == 0 ||
            std::all_of(inputs_.begin(), inputs_.end(), [&](const ValueFact* input) {
                return input == nullptr || is_small(input->type, input->type.fixed_shape());
            });

@@ -414,8 +414,13 @@ uint32_t shape_inputs_of(const NodeData& node) {
     return has_some ? node.def->shape_inputs : 0;
 }
 
+uint32_t open_outputs_of(const NodeData& node) {
+    const bool has_some = node.def->has_open_outputs == nullptr || node.def->has_open_outputs(node);
+    return has_some ? node.def->open_outputs : 0;
+}
+
 bool is_open_output(const NodeData& node, int32_t output) {
-    return output < kMaxMarkedOutputs && (node.def->open_outputs >> unsigned(output) & 1U) != 0;
+    return output < kMaxMarkedOutputs && (open_outputs_of(node) >> unsigned(output) & 1U) != 0;
 }
 
 bool needs_name(const OpDef& def, int output) {

@@ -232,6 +232,8 @@ struct OpDef {
     // Bit i: the elements of the inputs decide extents of output i, which infer leaves open. The
     // output `grows` in every run: the kernel says its shape, by GrownTensor::set_shape().
     uint32_t open_outputs = 0;
+    // Set where `open_outputs` holds for some nodes only.
+    bool (*has_open_outputs)(const NodeData& node) = nullptr;
     // Bit i: output 0 may be written over input i if shape, dtype and strides match.
     uint32_t in_place_inputs = 0;
     // Set where `shape_inputs` holds for some nodes only.
@@ -261,7 +263,9 @@ struct OpDef {
     bool nondeterministic = false;
 };
 
-// True if only a run of the node knows the extents of its output i.
+// Bit i: only a run of the node knows the extents of its output i.
+uint32_t open_outputs_of(const NodeData& node);
+// True if that bit is set.
 bool is_open_output(const NodeData& node, int32_t output);
 
 // True if a node of the operator has to give output i a name.
