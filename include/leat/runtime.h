@@ -491,9 +491,10 @@ class LEAT_API Request {
     // Lets an output be written straight to caller memory; an undefined tensor ends that. The shape
     // must be the one that the run gives. Where only the run knows it, the output is copied there
     // after the run, which is invalid_argument if it gave another shape: output() needs no such
-    // memory. A run is invalid_argument where the memory shares a byte with another output, with an
-    // input, or with the request's own memory, in which other results are: nor may these be bound
-    // as inputs. After a run that failed it holds anything.
+    // memory. So are strings, to where objects of std::string are (Tensor::allocate). A run is
+    // invalid_argument where the memory shares a byte with another output, with an input, or with
+    // the request's own memory, in which other results are: nor may these be bound as inputs. After
+    // a run that failed it holds anything.
     Status bind_output(std::string_view output, Tensor tensor);
 
     // Plans for these shapes (and the bound values of shape-deciding inputs) now, so that the next

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -17,13 +18,17 @@ namespace leat {
 
 class GrownTensor {
   public:
-    // Starts anew, without parts, in the memory that there is. Elements have whole bytes.
-    // part_bytes: of the elements that `whole` has behind its first extent.
+    // Starts anew, without parts, in the memory that there is. Elements have whole bytes, or are
+    // strings. part_bytes: of the elements that `whole` has behind its first extent.
     void begin(DType dtype, const Shape& whole, int64_t part_bytes) {
         dtype_ = dtype;
         shape_ = whole;
         shape_[0] = 0;
         part_bytes_ = part_bytes;
+        // Strings are objects, other elements bytes.
+        if ((memory_.dtype() == DType::kString) != (dtype == DType::kString)) {
+            memory_ = Tensor();
+        }
     }
 
     // Room for all elements, whatever they are, instead of those that there were. Memory grows by a
@@ -49,7 +54,8 @@ class GrownTensor {
         return memory_.mutable_bytes();
     }
 
-    // Room for another part, behind the others, which may move. An error changes nothing.
+    // Room for another part, behind the others, which may move. Strings are as of set_shape(). An
+    // error changes nothing.
     Result<std::byte*> add_part() {
         const int64_t used = used_bytes();
         if (memory_.byte_count() - used < part_bytes_) {
@@ -93,12 +99,27 @@ class GrownTensor {
             return out_of_memory("a result has more bytes than 64 bits count");
         }
         const int64_t wanted = std::max(used + part_bytes_, kLeastBytes);
-        LEAT_ASSIGN_OR_RETURN(
-            Tensor larger,
-            Tensor::allocate(DType::kUint8, Shape({std::max(wanted, std::min(2 * used, most))})));
+        const int64_t larger_bytes = std::max(wanted, std::min(2 * used, most));
+        if (dtype_ == DType::kString) {
+            return grow_strings(used, larger_bytes);
+        }
+        LEAT_ASSIGN_OR_RETURN(Tensor larger,
+                              Tensor::allocate(DType::kUint8, Shape({larger_bytes})));
         if (used > 0) {
             std::memcpy(larger.mutable_bytes(), memory_.bytes(), size_t(used));
         }
+        memory_ = std::move(larger);
+        return {};
+    }
+
+    Status grow_strings(int64_t used, int64_t larger_bytes) {
+        constexpr auto kStringBytes = int64_t{sizeof(std::string)};
+        LEAT_ASSIGN_OR_RETURN(
+            Tensor larger,
+            Tensor::allocate(DType::kString, Shape({larger_bytes / kStringBytes + 1})));
+        auto* const strings = reinterpret_cast<std::string*>(memory_.mutable_bytes());
+        std::move(strings, strings + used / kStringBytes,
+                  reinterpret_cast<std::string*>(larger.mutable_bytes()));
         memory_ = std::move(larger);
         return {};
     }

@@ -106,8 +106,7 @@ std::optional<Shape> DescribedValues::grown_shape(ValueId id) const {
         return type.least_shape();
     }
     const bool may_be_stacked = is_stack_of_loop(node, value.output_index) &&
-                                type.dtype != DType::kString && bits_of(type.dtype) % 8 == 0 &&
-                                type.rank() > 0;
+                                bits_of(type.dtype) % 8 == 0 && type.rank() > 0;
     if (!may_be_stacked) {
         return std::nullopt;
     }

@@ -88,7 +88,8 @@ Status RequestState::collect_results() {
     return {};
 }
 
-// Where it is not there already: an output that is an input or a constant, or has grown.
+// Where it is not there already: an output that is an input or a constant, or has grown, or
+// strings.
 void RequestState::copy_output(int output, int part, Tensor& target) {
     const Instance& instance = *parts_[size_t(part)].current();
     const PlanOutput& planned = instance.plan().storage.outputs[size_t(output)];
@@ -96,7 +97,13 @@ void RequestState::copy_output(int output, int part, Tensor& target) {
     std::byte* there = target.mutable_bytes() + first_byte(target, part);
     const int64_t elements = instance.addresses().output_shape(output).element_count();
     const int64_t bytes = storage_bytes(planned.dtype, elements).value_or(0);
-    if (data != there && bytes > 0) {
+    if (data == there || bytes == 0) {
+        return;
+    }
+    if (planned.dtype == DType::kString) {
+        std::copy_n(reinterpret_cast<const std::string*>(data), elements,
+                    reinterpret_cast<std::string*>(there));
+    } else {
         std::memcpy(there, data, size_t(bytes));
     }
 }

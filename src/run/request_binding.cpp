@@ -103,10 +103,10 @@ Status RequestState::bind_output(int output, Tensor tensor) {
             .with_node(fmt::format("output '{}'", name))
             .with_file(compiled->graph.file);
     }
-    if (tensor.defined() && (tensor.dtype() == DType::kString || !tensor.is_aligned())) {
+    if (tensor.defined() && !tensor.is_aligned()) {
         return invalid_argument("output '{}' cannot be bound to this memory", name)
-            .with_found(describe(tensor) + (tensor.is_aligned() ? "" : ", unaligned"))
-            .with_needed("aligned memory of a numeric type");
+            .with_found(describe(tensor) + ", unaligned")
+            .with_needed("memory that is aligned for its elements");
     }
     user_outputs[size_t(output)] = std::move(tensor);
     is_bound_anew_ = true;

@@ -6,6 +6,7 @@
 #include "base/out_of_memory.h"
 #include "graph/bodies.h"
 #include "ops/control_flow/control_flow.h"
+#include "ops/movement/movement.h"
 
 namespace leat {
 namespace {
@@ -62,10 +63,32 @@ Status in_iteration(Status status, const NodeData& node, int64_t iteration) {
 }
 
 Status check_whole_bytes(DType dtype) {
-    if (dtype != DType::kString && bits_of(dtype) % 8 == 0) {
+    if (bits_of(dtype) % 8 == 0) {
         return {};
     }
     return unsupported("slices of {} are not implemented", name_of(dtype));
+}
+
+// As copy_slice(), of elements of any type.
+void copy_part(DType dtype,
+               const AxisSplit& split,
+               int64_t index,
+               std::byte* whole,
+               std::byte* part,
+               bool is_into_whole) {
+    if (dtype != DType::kString) {
+        return copy_slice(split, *storage_bytes(dtype, split.inner), index, whole, part,
+                          is_into_whole);
+    }
+    for (int64_t o = 0; o < split.outer; ++o) {
+        const int64_t in_whole = (o * split.extent + index) * split.inner;
+        const int64_t in_part = o * split.inner;
+        if (is_into_whole) {
+            copy_elements(dtype, part, in_part, whole, in_whole, split.inner);
+        } else {
+            copy_elements(dtype, whole, in_whole, part, in_part, split.inner);
+        }
+    }
 }
 
 Shape shape_of_part(const Shape& whole, int axis) {
@@ -89,13 +112,10 @@ Status stack(const Tensor& part, const TensorArg& whole, int axis, int64_t index
     }
     if (whole.grows) {
         LEAT_ASSIGN_OR_RETURN(std::byte* const room, whole.as<GrownTensor>()->add_part());
-        if (part.byte_count() > 0) {
-            std::memcpy(room, part.bytes(), size_t(part.byte_count()));
-        }
+        copy_elements(whole.dtype, part.bytes(), 0, room, 0, part.element_count());
         return {};
     }
-    copy_slice(split, *storage_bytes(whole.dtype, split.inner), index, whole.data,
-               const_cast<std::byte*>(part.bytes()), true);
+    copy_part(whole.dtype, split, index, whole.data, const_cast<std::byte*>(part.bytes()), true);
     return {};
 }
 
@@ -207,8 +227,7 @@ Status run_scan(const ReferenceArgs& args) {
             LEAT_ASSIGN_OR_RETURN(Tensor slice,
                                   Tensor::allocate(whole.dtype, shape_of_part(whole.shape, axis)));
             const int64_t index = form.input_is_reversed[s] ? length - 1 - iteration : iteration;
-            copy_slice(split, *storage_bytes(whole.dtype, split.inner), index, whole.data,
-                       slice.mutable_bytes(), false);
+            copy_part(whole.dtype, split, index, whole.data, slice.mutable_bytes(), false);
             given.push_back(std::move(slice));
         }
         given.insert(given.end(), captured.begin(), captured.end());
