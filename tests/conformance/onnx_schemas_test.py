@@ -1,10 +1,11 @@
-"""Compares the attributes that leat knows with those of ONNX: onnx_schemas_test.py OPERATOR_SCHEMAS
+"""Compares what leat knows of operators with ONNX: onnx_schemas_test.py OPERATOR_SCHEMAS STRING_OPERATORS
 
 OPERATOR_SCHEMAS is the program of operator_schemas.cpp. Every version of every operator that leat has is compared, up to OPSET: the
-names of the attributes, their types, and whether they are required. Exits with 77 (skipped) where Python has no onnx of VERSION or
-newer: `python3 -m venv DIR && DIR/bin/pip install onnx==1.23.2`, then DIR/bin/python runs this.
+names of the attributes, their types, and whether they are required. STRING_OPERATORS is tests/support/string_operators.h: the operators
+that may have strings in OPSET. Exits with 77 (skipped) where Python has no onnx of VERSION or newer:
+`python3 -m venv DIR && DIR/bin/pip install onnx==1.23.2`, then DIR/bin/python runs this.
 """
-import subprocess, sys
+import re, subprocess, sys
 
 VERSION = '1.23.2'
 OPSET = 28
@@ -57,6 +58,22 @@ def check(operators, history):
     return count, problems
 
 
+def has_strings(schema):
+    types = [t for constraint in schema.type_constraints for t in constraint.allowed_type_strs]
+    types += [parameter.type_str for parameter in list(schema.inputs) + list(schema.outputs)]
+    return any('tensor(string)' in t for t in types)
+
+
+def check_strings(header, history):
+    listed = set(re.findall(r'"(\w+)",', open(header).read()))
+    newest = [max((s for s in schemas if s.since_version <= OPSET), key=lambda s: s.since_version)
+              for schemas in history.values()]
+    theirs = {schema.name for schema in newest if not schema.deprecated and has_strings(schema)}
+    return [f'{name}: in {where} the operators that may have strings'
+            for names, where in ((listed - theirs, "leat's list alone of"), (theirs - listed, "ONNX's alone of"))
+            for name in sorted(names)]
+
+
 def main():
     try:
         import onnx, onnx.defs
@@ -72,6 +89,7 @@ def main():
             history.setdefault(schema.name, []).append(schema)
     operators = read_rows(sys.argv[1])
     count, problems = check(operators, history)
+    problems += check_strings(sys.argv[2], history)
     for problem in problems:
         print(problem)
     print(f'{len(operators)} operators in {count} versions, onnx {onnx.__version__}: {len(problems)} differ')
