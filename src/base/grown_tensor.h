@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/tensor_check.h"
 #include "leat/tensor.h"
 
 namespace leat {
@@ -35,15 +36,17 @@ class GrownTensor {
     // quarter at least. Strings are those that were there before, or empty. An error changes
     // nothing.
     Result<std::byte*> set_shape(DType dtype, const Shape& shape) {
-        const std::optional<int64_t> bytes = storage_bytes(dtype, shape.element_count());
+        const std::optional<int64_t> count = checked_count(shape);
+        const std::optional<int64_t> bytes = count ? storage_bytes(dtype, *count) : std::nullopt;
         if (!bytes) {
             return out_of_memory("a result has more bytes than 64 bits count")
                 .with_found(fmt::format("{}[{}]", name_of(dtype), shape.to_string()));
         }
         const bool is_strings = dtype == DType::kString;
-        if (is_strings != (memory_.dtype() == DType::kString) || memory_.byte_count() < *bytes) {
-            LEAT_ASSIGN_OR_RETURN(
-                memory_, is_strings ? Tensor::allocate(dtype, shape) : allocate_with_spare(*bytes));
+        const DType stored = is_strings ? DType::kString : DType::kUint8;
+        if (memory_.dtype() != stored || memory_.byte_count() < *bytes) {
+            LEAT_ASSIGN_OR_RETURN(memory_,
+                                  allocate_with_spare(stored, is_strings ? *count : *bytes));
         }
         dtype_ = dtype;
         shape_ = shape;
@@ -78,16 +81,17 @@ class GrownTensor {
   private:
     static constexpr int64_t kLeastBytes = 4096;
 
-    Result<Tensor> allocate_with_spare(int64_t needed_bytes) const {
-        const int64_t former = memory_.dtype() == DType::kString ? 0 : memory_.byte_count();
+    // needed: bytes, or strings.
+    Result<Tensor> allocate_with_spare(DType stored, int64_t needed) const {
+        const int64_t former = memory_.dtype() == stored ? memory_.element_count() : 0;
         const int64_t most = std::numeric_limits<int64_t>::max();
         const int64_t spare = former > most - former / 4 ? most : former + former / 4;
-        Result<Tensor> larger =
-            Tensor::allocate(DType::kUint8, Shape({std::max({needed_bytes, spare, kLeastBytes})}));
+        const int64_t least = stored == DType::kString ? 0 : kLeastBytes;
+        const int64_t wanted = std::max({needed, spare, least});
+        Result<Tensor> larger = Tensor::allocate(stored, Shape({wanted}));
         // Where a quarter more does not fit, what is needed may.
-        return larger.ok() || spare <= needed_bytes
-                   ? std::move(larger)
-                   : Tensor::allocate(DType::kUint8, Shape({needed_bytes}));
+        return larger.ok() || wanted == needed ? std::move(larger)
+                                               : Tensor::allocate(stored, Shape({needed}));
     }
 
     int64_t used_bytes() const { return shape_.rank() == 0 ? 0 : shape_[0] * part_bytes_; }
@@ -127,7 +131,7 @@ class GrownTensor {
     DType dtype_ = DType::kUndefined;
     Shape shape_;  // the first extent: parts
     int64_t part_bytes_ = 0;
-    Tensor memory_;  // bytes
+    Tensor memory_;  // bytes, or strings
 };
 
 }  // namespace leat

@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "base/grown_tensor.h"
 #include "graph/graph_data.h"
 #include "leat/leat.h"
 #include "support/saved_graphs.h"
@@ -219,27 +217,6 @@ TEST(GrownResultsErrors, NameAStackThatANodeReads) {
     EXPECT_EQ(read.code(), StatusCode::kUnsupported);
     EXPECT_THAT(read.message(), AllOf(HasSubstr("'l'"), HasSubstr("depends on computed data"),
                                       HasSubstr("a result of the graph that no node reads")));
-}
-
-TEST(GrownTensor, KeepsItsPartsWhereThereIsNoMemory) {
-    GrownTensor tensor;
-    const auto begin = [&tensor](int64_t part_bytes) {
-        tensor.begin(DType::kUint8, {0, part_bytes}, part_bytes);
-    };
-    begin(int64_t{1} << 20);
-    ASSERT_TRUE(tensor.add_part().ok());
-    *tensor.last_part() = std::byte(7);
-    // No allocator is asked for that: the address sanitizer's would end the process.
-    begin(int64_t{1} << 61);
-    EXPECT_FALSE(tensor.add_part().ok());
-    EXPECT_EQ(tensor.shape()[0], 0);
-    EXPECT_EQ(*tensor.data(), std::byte(7));
-    begin(std::numeric_limits<int64_t>::max());
-    EXPECT_FALSE(tensor.add_part().ok());
-    begin(0);
-    ASSERT_TRUE(tensor.add_part().ok());
-    EXPECT_EQ(tensor.view().shape(), Shape({1, 0}));
-    EXPECT_EQ(tensor.view().byte_count(), 0);
 }
 
 }  // namespace
