@@ -64,6 +64,7 @@ struct Subject {
     Attributes attributes = {};
     int outputs = 1;
     uint32_t named = 0b1;  // bit i: output i needs a name
+    uint32_t open = 0;     // bit i: only a run knows the shape of output i
 };
 
 // folded: all inputs are constants, and so are the results.
@@ -85,9 +86,11 @@ NamedModel model_of(const Subject& subject, const std::vector<Use>& uses, bool f
         if (use != Use::kRead) {
             continue;
         }
-        // The graph reads the even ones itself, and other nodes the odd ones.
-        const std::string read = i % 2 == 0 ? output_name(i) : output_name(i) + "_read";
-        if (i % 2 != 0) {
+        // The graph reads the even ones itself, and other nodes the odd ones. A node could not read
+        // what has no shape before the run.
+        const bool is_for_graph = i % 2 == 0 || (subject.open >> i & 1U) != 0;
+        const std::string read = is_for_graph ? output_name(i) : output_name(i) + "_read";
+        if (!is_for_graph) {
             model.nodes.push_back({"Identity", {output_name(i)}, {read}});
         }
         model.outputs.push_back(read);
@@ -116,6 +119,7 @@ Subject subject_of(const OpCase& op_case, const PreparedCase& prepared) {
     }
     subject.outputs = op_case.output_count;
     subject.named = prepared.def().named_outputs;
+    subject.open = prepared.def().open_outputs;
     return subject;
 }
 

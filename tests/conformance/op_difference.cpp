@@ -41,6 +41,10 @@ std::string difference(const Tensor& got, const Tensor& want, const OpCase& op_c
                        : complex                  ? DType::kFloat64
                                                   : dtype;
     const bool is_float = contains(kFloatTypes | kSmallFloatTypes, part);
+    if (got.dtype() != dtype || got.shape() != want.shape()) {
+        return fmt::format("got {}[{}], reference {}[{}]", name_of(got.dtype()),
+                           got.shape().to_string(), name_of(dtype), want.shape().to_string());
+    }
     for (int64_t i = 0; i < want.element_count() * (complex ? 2 : 1); ++i) {
         if (dtype == DType::kString) {
             const std::string& a = got.data<std::string>()[size_t(i)];

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <thread>
 
 #include "base/error.h"
+#include "base/grown_tensor.h"
 #include "ops/elementwise/element_access.h"
 
 namespace leat::testing {
@@ -116,6 +118,59 @@ class KernelMemory {
     std::unique_ptr<KernelState> state_;
     GuardedBuffer shared_;
     std::vector<GuardedBuffer> scratch_;  // by thread
+};
+
+// An output whose shape the kernel says. Its memory has been used before, for other elements.
+class OpenBuffer {
+  public:
+    // input_bytes: of the case's inputs; results of eight times as many are looked at for writes
+    // beyond them.
+    Status attach(TensorArg& output, int64_t input_bytes) {
+        const bool is_strings = output.dtype == DType::kString;
+        bytes_ = is_strings ? 0 : input_bytes * 8 + kGuardBytes;
+        const Shape former({is_strings ? int64_t{3} : bytes_});
+        LEAT_ASSIGN_OR_RETURN(
+            std::byte* const data,
+            grown_.set_shape(is_strings ? DType::kString : DType::kUint8, former));
+        if (is_strings) {
+            std::fill_n(reinterpret_cast<std::string*>(data), former[0], "of a former run");
+        } else {
+            std::fill_n(data, bytes_, kPattern);
+        }
+        data_ = data;
+        output.data = reinterpret_cast<std::byte*>(&grown_);
+        output.grows = true;
+        return {};
+    }
+
+    // A copy; an error if the kernel wrote beyond it, or gave it another shape than inference says.
+    Result<Tensor> result(const TypeInfo& type) const {
+        const Tensor view = grown_.view();
+        const std::vector<DimSpec>& dims = *type.dims;
+        const bool fits = view.dtype() == type.dtype && view.shape().rank() == int(dims.size()) &&
+                          std::equal(dims.begin(), dims.end(), view.shape().begin(),
+                                     [](const DimSpec& dim, int64_t extent) {
+                                         return !dim.is_fixed() || dim.extent() == extent;
+                                     });
+        if (!fits) {
+            return internal_error("a kernel gave a result another type than inference")
+                .with_found(fmt::format("{}[{}]", name_of(view.dtype()), view.shape().to_string()))
+                .with_needed(type.to_string());
+        }
+        if (view.bytes() == data_ &&
+            !std::all_of(data_ + std::min(view.byte_count(), bytes_), data_ + bytes_,
+                         [](std::byte b) { return b == kPattern; })) {
+            return internal_error("a kernel wrote beyond an open result");
+        }
+        LEAT_ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(view.dtype(), view.shape()));
+        copy_elements(arg_of(view), arg_of(copy));
+        return copy;
+    }
+
+  private:
+    GrownTensor grown_;
+    const std::byte* data_ = nullptr;  // of the memory before the run
+    int64_t bytes_ = 0;                // with the pattern
 };
 
 Status run_in_parallel(const cpu::CpuKernel& kernel,
@@ -249,10 +304,13 @@ Result<std::unique_ptr<PreparedCase>> PreparedCase::make(const OpCase& op_case) 
     }
     prepared->output_facts_.resize(size_t(op_case.output_count));
     LEAT_RETURN_IF_ERROR(infer_node(node, facts, prepared->output_facts_));
-    for (const ValueFact& fact : prepared->output_facts_) {
-        if (!fact.type.fixed_shape()) {
-            return internal_error("inference gives no fixed shape although all inputs are known")
-                .with_found(fact.type.to_string());
+    for (size_t i = 0; i < prepared->output_facts_.size(); ++i) {
+        const TypeInfo& type = prepared->output_facts_[i].type;
+        const bool is_open = prepared->is_open(i);
+        if (type.fixed_shape().has_value() == is_open || !type.least_shape()) {
+            return internal_error(
+                       "inference leaves the wrong outputs open where all inputs are known")
+                .with_found(type.to_string());
         }
     }
     return prepared;
@@ -265,14 +323,18 @@ Result<std::vector<Tensor>> PreparedCase::run_reference() const {
     }
     std::vector<Tensor> results;
     std::vector<TensorArg> outputs;
-    for (const ValueFact& fact : output_facts_) {
-        LEAT_ASSIGN_OR_RETURN(Tensor result,
-                              Tensor::allocate(fact.type.dtype, *fact.type.fixed_shape()));
-        if (fact.type.dtype != DType::kString) {
+    std::vector<OpenBuffer> open(output_facts_.size());
+    for (size_t i = 0; i < output_facts_.size(); ++i) {
+        const DType dtype = output_facts_[i].type.dtype;
+        LEAT_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate(dtype, output_shape(i)));
+        if (dtype != DType::kString) {
             std::fill_n(result.mutable_bytes(), result.byte_count(), kPattern);
         }
         outputs.push_back(arg_of(result));
         results.push_back(std::move(result));
+        if (is_open(i)) {
+            LEAT_RETURN_IF_ERROR(open[i].attach(outputs.back(), input_bytes()));
+        }
     }
     if (def().is_view && def().reference == nullptr) {
         copy_elements(row_major_arg(inputs[0].dtype, results[0].shape(), inputs[0].data),
@@ -283,7 +345,18 @@ Result<std::vector<Tensor>> PreparedCase::run_reference() const {
         return internal_error("operator '{}' has no reference kernel", def().name);
     }
     LEAT_RETURN_IF_ERROR(def().reference({node_, inputs, outputs}));
+    for (size_t i = 0; i < results.size(); ++i) {
+        if (is_open(i)) {
+            LEAT_ASSIGN_OR_RETURN(results[i], open[i].result(output_facts_[i].type));
+        }
+    }
     return results;
+}
+
+int64_t PreparedCase::input_bytes() const {
+    return std::accumulate(
+        inputs_.begin(), inputs_.end(), int64_t{0},
+        [](int64_t sum, const Tensor& input) { return sum + input.byte_count(); });
 }
 
 bool PreparedCase::allows(CaseLayout layout) const {
@@ -322,11 +395,12 @@ TensorArg PreparedCase::input_arg(int i, CaseLayout layout) const {
 
 TensorArg PreparedCase::output_arg(int i, CaseLayout layout) const {
     const TypeInfo& type = output_facts_[size_t(i)].type;
-    const Shape shape = *type.fixed_shape();
+    const Shape shape = output_shape(size_t(i));
     TensorArg arg = row_major_arg(type.dtype, shape, nullptr);
     if (is_channels_last(shape, -1 - i, layout)) {
         arg.strides = channels_last_strides(shape);
     }
+    arg.grows = is_open(size_t(i));
     return arg;
 }
 
@@ -385,9 +459,12 @@ Result<std::vector<Tensor>> PreparedCase::run_kernel(const cpu::CpuKernel& kerne
         inputs.push_back(arg);
     }
     std::vector<TensorArg> outputs;
+    std::vector<OpenBuffer> open(output_facts_.size());
     for (size_t i = 0; i < output_facts_.size(); ++i) {
         TensorArg arg = output_arg(int(i), layout);
-        if (i == 0 && in_place_input >= 0) {
+        if (arg.grows) {
+            LEAT_RETURN_IF_ERROR(open[i].attach(arg, input_bytes()));
+        } else if (i == 0 && in_place_input >= 0) {
             arg.data = inputs[size_t(in_place_input)].data;
         } else {
             buffers.emplace_back(arg.dtype, arg.shape.element_count());
@@ -405,7 +482,13 @@ Result<std::vector<Tensor>> PreparedCase::run_kernel(const cpu::CpuKernel& kerne
         return internal_error("kernel '{}' wrote beyond a buffer", kernel.kernel_name);
     }
     std::vector<Tensor> results;
-    for (const TensorArg& output : outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        const TensorArg& output = outputs[i];
+        if (output.grows) {
+            LEAT_ASSIGN_OR_RETURN(Tensor grown, open[i].result(output_facts_[i].type));
+            results.push_back(std::move(grown));
+            continue;
+        }
         LEAT_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate(output.dtype, output.shape));
         copy_elements(output, arg_of(result));
         results.push_back(std::move(result));

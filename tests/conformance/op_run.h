@@ -56,6 +56,8 @@ class PreparedCase {
     const OpDef& def() const { return *node_.def; }
     const std::vector<Tensor>& inputs() const { return inputs_; }
     const std::vector<ValueFact>& outputs() const { return output_facts_; }
+    // The shape of an output, 0 for each extent that only a run knows.
+    Shape output_shape(size_t i) const { return *output_facts_[i].type.least_shape(); }
 
     // Results of the reference kernel, row-major.
     Result<std::vector<Tensor>> run_reference() const;
@@ -79,6 +81,8 @@ class PreparedCase {
     bool is_channels_last(const Shape& shape, int operand, CaseLayout layout) const;
     TensorArg input_arg(int i, CaseLayout layout) const;  // without data
     TensorArg output_arg(int i, CaseLayout layout) const;
+    bool is_open(size_t output) const { return is_open_output(node_, int32_t(output)); }
+    int64_t input_bytes() const;
 
     NodeData node_;
     std::vector<Tensor> inputs_;  // undefined where absent

@@ -28,11 +28,11 @@ bool can_be_divided(const Tensor& tensor, int64_t batch) {
            tensor.shape().rank() > 0 && tensor.shape()[0] == batch;
 }
 
-// Rows that all results have; 0: they have none in common, or no two.
+// Rows that all results have; 0: they have none in common, or no two, or only a run knows.
 int64_t batch_of(const PreparedCase& prepared) {
     int64_t batch = 0;
     for (const ValueFact& fact : prepared.outputs()) {
-        const Shape shape = *fact.type.fixed_shape();
+        const Shape shape = fact.type.fixed_shape().value_or(Shape());
         const int64_t rows = shape.rank() > 0 ? shape[0] : 0;
         if (fact.type.dtype == DType::kString || bits_of(fact.type.dtype) < 8 || rows < 2 ||
             (batch != 0 && rows != batch)) {

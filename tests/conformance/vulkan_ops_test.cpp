@@ -40,8 +40,9 @@ class VulkanOps : public ::testing::TestWithParam<OpCase> {
             inputs_.push_back(input.defined() ? arg_of(input) : TensorArg{});
             input_places_.push_back(add(rig, inputs_.back()));
         }
-        for (const ValueFact& fact : prepared_->outputs()) {
-            outputs_.push_back(row_major_arg(fact.type.dtype, *fact.type.fixed_shape(), nullptr));
+        for (size_t i = 0; i < prepared_->outputs().size(); ++i) {
+            outputs_.push_back(row_major_arg(prepared_->outputs()[i].type.dtype,
+                                             prepared_->output_shape(i), nullptr));
             output_places_.push_back(add(rig, outputs_.back()));
         }
     }
