@@ -2,9 +2,11 @@
 // any thread.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "leat/leat.h"
@@ -187,6 +189,53 @@ TEST(Allocation, NoneInRunOfTopK) {
             EXPECT_EQ(allocations_in_runs(graph, 1), 0);
             EXPECT_EQ(allocations_in_runs(graph, 2), 0);
         }
+    }
+}
+
+// A NonMaxSuppression, and the like: results that are as large as those before, or smaller.
+TEST(Allocation, NoneInRunOfResultsThatWereLarger) {
+    Graph graph("open");
+    const ValueId x = graph.input("x", DType::kFloat32, {30, 40});
+    const ValueId holds = graph.input("holds", DType::kBool, {30});
+    const ValueId boxes = graph.input("boxes", DType::kFloat32, {2, 500, 4});
+    const ValueId scores = graph.input("scores", DType::kFloat32, {2, 8, 500});
+    const ValueId most =
+        graph.constant("most", *Tensor::from<int64_t>({1}, std::vector<int64_t>{50}));
+    graph.output("at", graph.add("NonZero", {x}));
+    graph.output("kept", graph.add("Compress", {x, holds}, {{"axis", int64_t{0}}}));
+    const std::vector<ValueId> unique = graph.add_multi("Unique", {x}, 4);
+    for (size_t i = 0; i < unique.size(); ++i) {
+        graph.output("unique" + std::to_string(i), unique[i]);
+    }
+    graph.output("selected", graph.add("NonMaxSuppression", {boxes, scores, most}));
+    for (const int threads : {1, 2}) {
+        RuntimeOptions options;
+        options.threads = threads;
+        const Runtime runtime(options);
+        const CompiledGraph compiled = *runtime.compile(graph);
+        Request request = *compiled.make_request();
+        std::vector<Tensor> inputs = inputs_of(compiled);
+        const std::vector<ValueInfo> infos = compiled.inputs();
+        for (int64_t i = 0; i < inputs[0].element_count(); ++i) {
+            inputs[0].mutable_data<float>()[size_t(i)] = float(i);
+        }
+        std::fill_n(inputs[1].mutable_bytes(), inputs[1].byte_count(), std::byte(1));
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            ASSERT_TRUE(request.bind(infos[i].name, inputs[i]).ok());
+        }
+        ASSERT_TRUE(request.run().ok());
+        EXPECT_EQ(request.output("selected")->tensor().shape(), Shape({800, 3}));
+        ASSERT_TRUE(request.run().ok());
+        allocations = 0;
+        counting = true;
+        for (int64_t i = 0; i < 30; ++i) {
+            (void)request.run().ok();
+            inputs[1].mutable_bytes()[i] = std::byte(0);
+            std::fill_n(inputs[0].mutable_data<float>().begin() + i * 40, 40, 0.0F);
+        }
+        counting = false;
+        EXPECT_EQ(allocations, 0) << threads;
+        EXPECT_EQ(request.output("kept")->tensor().shape(), Shape({1, 40}));
     }
 }
 

@@ -209,6 +209,7 @@ Network reshaped() {
 
 // x -> Loop of 3: Mul -> Add -> y, and all of them, as many as a condition allows
 //  \--------------------^
+//   \-> NonZero -> at
 Network looping() {
     Network network;
     Graph& g = network.graph;
@@ -229,6 +230,7 @@ Network looping() {
         g.loop(ValueId{}, g.constant("begins", std::move(begins)), {x}, std::move(body));
     g.output("y", last[0]);
     g.output("all", last[1]);
+    g.output("at", g.add("NonZero", {x}));
     network.sample = {1, 2048};
     return network;
 }
