@@ -73,6 +73,22 @@ std::string placement_text(const CompileReport& report) {
     return text + placement_as_text(report.placement);
 }
 
+// Lines of it; none where one plan has the whole graph.
+std::string segments_text(const CompileReport& report) {
+    std::string text;
+    for (const SegmentReport& segment : report.segments) {
+        text += fmt::format("  {}: {} node{}{}{}\n", text.empty() ? "segments" : "        ",
+                            segment.node_count, segment.node_count == 1 ? "" : "s",
+                            segment.reason.empty() ? "" : ", as ", segment.reason);
+    }
+    return text;
+}
+
+Json segment_json(const SegmentReport& segment) {
+    Json row = Json::object();
+    return row.set("nodes", segment.node_count).set("reason", segment.reason);
+}
+
 std::string passes_text(const CompileReport& report) {
     Table table({"pass", "changed", "ms", "detail"});
     for (const PassReport& pass : report.passes) {
@@ -307,7 +323,9 @@ Status add_compiled_view(const Runtime& runtime,
     if (options.flag("passes")) {
         text += passes_text(report);
     }
+    text += segments_text(report);
     json.set("placement", report.summary());
+    json.set("segments", json_list(report.segments, segment_json));
     if (options.given("annotate")) {
         LEAT_ASSIGN_OR_RETURN(const Graph annotated, compiled.annotate(target.graph));
         LEAT_RETURN_IF_ERROR(save_onnx(annotated, options.text("annotate")));

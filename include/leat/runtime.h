@@ -218,6 +218,10 @@ struct CompileOptions {
     // be. Results whose length only a run knows, stacks of a Loop that its condition ends, are not
     // covered.
     int64_t memory_limit_bytes = 0;
+    // Of each request, for values whose size only a run knows, and what is handed from one segment
+    // of the graph to the next (CompileReport::segments). A run that needs more is an error that
+    // names the value. 0: none.
+    int64_t pool_limit_bytes = 0;
     // At a time; with a limit, make_request refuses one more. Where placement is by cost, what the
     // memory of a device holds, and what the limit leaves of the host's, has to do for the values
     // of as many requests as this and requests_in_flight say, whichever is more.
@@ -325,6 +329,13 @@ struct PlanReport {
     std::vector<BufferReport> buffers;  // in CompileReport::plans only
 };
 
+// A part of a graph that is planned when the results of those before it are there, or a node that
+// has no plan: one that works on sequences, or whose bodies have shapes that only a run knows.
+struct SegmentReport {
+    int node_count = 0;  // after the passes
+    std::string reason;  // why it has to be one by itself; empty: it is the first one
+};
+
 struct CompileReport {
     std::vector<PassReport> passes;
     int64_t compile_time_ns = 0;
@@ -345,6 +356,8 @@ struct CompileReport {
     // CPU operators that run the plain reference kernel because no fast kernel covers them.
     std::vector<std::string> reference_kernels;
     std::vector<std::string> shape_deciding_inputs;  // inputs whose values decide shapes
+    // In the order in which they run. Empty: one plan has the whole graph.
+    std::vector<SegmentReport> segments;
     // In the cache, the most recently used first; behind them those with default inputs open.
     std::vector<PlanReport> plans;
     CalibrationReport calibration;  // empty unless CompileOptions::calibrate asks for it
@@ -422,6 +435,10 @@ struct RunReport {
     // Of a run: copies between the host and devices.
     int64_t transfers = 0;
     int64_t transfer_bytes = 0;
+    // Of a graph in segments, which has no other number here: memory of the request for values
+    // between segments, and the most that values had of it at a time.
+    int64_t pool_bytes = 0;
+    int64_t pool_peak_bytes = 0;
 };
 
 // Where the pages of some of leat's memory really are.

@@ -96,6 +96,7 @@ class LEAT_API Value {
     const Tensor& tensor() const { return tensor_; }
     Tensor& tensor() { return tensor_; }
     std::span<const Value> elements() const { return elements_; }
+    std::vector<Value>& mutable_elements() { return elements_; }
 
   private:
     Kind kind_ = Kind::kTensor;

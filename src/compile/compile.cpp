@@ -9,6 +9,8 @@
 #include "base/out_of_memory.h"
 #include "calibrate/calibration.h"
 #include "compile/compile_input.h"
+#include "compile/segments/compile_in_segments.h"
+#include "compile/segments/find_segments.h"
 #include "compile/weight_targets.h"
 #include "graph/constant_files.h"
 #include "graph/default_input.h"
@@ -108,6 +110,7 @@ struct OptimizedGraph {
     std::vector<PassReport> passes;
     CalibrationReport calibration;
     DevicePlacement placed;
+    bool is_cut = false;  // one plan cannot have it: nothing is placed
 };
 
 // In place of the one that was placed, if operators were divided.
@@ -132,7 +135,8 @@ Result<OptimizedGraph> optimize_and_place(const std::shared_ptr<Runtime::Impl>& 
                                           Graph graph,
                                           std::vector<ListedDevice> devices,
                                           const NodeHistory::Pins& pins,
-                                          const CompileOptions& options) {
+                                          const CompileOptions& options,
+                                          bool may_cut) {
     OptimizedGraph optimized{std::move(graph), NodeHistory(pins), {}, {}, {}};
     // Plugins know neither other layouts nor epilogues.
     const bool may_rewrite =
@@ -143,6 +147,13 @@ Result<OptimizedGraph> optimize_and_place(const std::shared_ptr<Runtime::Impl>& 
         .fuse_epilogues = may_rewrite && devices[0].host->fuses_epilogues()};
     GraphData& data = optimized.graph.data();
     LEAT_RETURN_IF_ERROR(run_passes(data, pass_options, optimized.passes, &optimized.history));
+    if (may_cut && may_have_segments(data)) {
+        LEAT_ASSIGN_OR_RETURN(const GraphSegments segments, find_segments(data));
+        optimized.is_cut = !segments.is_whole();
+        if (optimized.is_cut) {
+            return optimized;
+        }
+    }
     optimized.calibration = calibrate(runtime, data, devices, options);
     LEAT_ASSIGN_OR_RETURN(optimized.placed,
                           place(*runtime, data, std::move(devices), optimized.history, options));
@@ -178,7 +189,7 @@ Result<OptimizedGraph> rewrite_for_host(const std::shared_ptr<Runtime::Impl>& ru
         return optimized;
     }
     LEAT_ASSIGN_OR_RETURN(OptimizedGraph rewritten,
-                          optimize_and_place(runtime, graph, {*host}, pins, options));
+                          optimize_and_place(runtime, graph, {*host}, pins, options, false));
     Placement& placement = rewritten.placed.graph.placement;
     placement.forecast = std::move(optimized.placed.graph.placement.forecast);
     placement.listed_device_of_node = placement.device_of_node;
@@ -193,7 +204,8 @@ Result<OptimizedGraph> rewrite_for_host(const std::shared_ptr<Runtime::Impl>& ru
 Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
     const std::shared_ptr<Runtime::Impl>& runtime,
     const Graph& graph,
-    const CompileOptions& options) {
+    const CompileOptions& options,
+    bool may_cut) {
     const auto start = Clock::now();
     LEAT_ASSIGN_OR_RETURN(const std::vector<ListedDevice> devices,
                           parse_devices(options.devices, *runtime->backends));
@@ -218,7 +230,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
         kept = defined;
     }
     Result<OptimizedGraph> first =
-        optimize_and_place(runtime, std::move(defined), devices, annotated.pins, options);
+        optimize_and_place(runtime, std::move(defined), devices, annotated.pins, options, may_cut);
     if (!first.ok() && !annotated.configuration.empty()) {
         return std::move(first).error().with_hint(
             fmt::format("device configuration '{}' of the model is obeyed; "
@@ -226,6 +238,9 @@ Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
                         annotated.configuration));
     }
     LEAT_ASSIGN_OR_RETURN(OptimizedGraph optimized, std::move(first));
+    if (optimized.is_cut) {
+        return compile_in_segments(runtime, graph, options);
+    }
     if (kept) {
         LEAT_ASSIGN_OR_RETURN(optimized, rewrite_for_host(runtime, *kept, std::move(optimized),
                                                           devices, annotated.pins, options));

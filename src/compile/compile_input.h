@@ -14,11 +14,13 @@ namespace leat {
 // settled then (GraphData::settle_outputs). An error names the node whose operator there is not.
 Status define_operators(GraphData& graph, const OperatorSource& operators);
 
-// What Runtime::compile does, but for running out of memory.
+// What Runtime::compile does, but for running out of memory. may_cut: false for a segment, of which
+// one plan has everything.
 Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
     const std::shared_ptr<Runtime::Impl>& runtime,
     const Graph& graph,
-    const CompileOptions& options);
+    const CompileOptions& options,
+    bool may_cut = true);
 
 // invalid_argument: a default input that is no constant of the graph, or one of another type.
 Status check_default_inputs(const GraphData& graph);

@@ -20,6 +20,18 @@ void add_reports(const CompiledGraph::Impl& compiled,
     }
 }
 
+void add_reports_of_segments(const CompiledGraph::Impl& compiled,
+                             std::vector<PlanReport>& reports) {
+    if (compiled.segments == nullptr) {
+        return;
+    }
+    for (const SegmentStep& step : compiled.segments->steps) {
+        if (step.segment != nullptr) {
+            add_reports(*step.segment, step.segment->plans.plans(), reports);
+        }
+    }
+}
+
 }  // namespace
 
 CompileReport CompiledGraph::report() const {
@@ -31,15 +43,19 @@ CompileReport CompiledGraph::report() const {
     report.mapped_weight_bytes = impl_->mapped == nullptr ? 0 : impl_->mapped->packed_bytes();
     const std::vector<std::shared_ptr<const Plan>> plans = impl_->plans.plans();
     add_reports(*impl_, plans, report.plans);
+    add_reports_of_segments(*impl_, report.plans);
     for (const auto& [names, opened] : impl_->opened_graphs()) {
         add_reports(*opened, opened->plans.plans(), report.plans);
     }
     if (!plans.empty()) {
         report.reference_kernels = reference_kernels(*plans.front());
     }
-    const SharedFacts no_facts;
-    report.placement = report_placement(
-        impl_->placed, impl_->graph, plans.empty() ? no_facts : plans.front()->facts.values.list());
+    if (impl_->segments == nullptr) {
+        const SharedFacts no_facts;
+        report.placement =
+            report_placement(impl_->placed, impl_->graph,
+                             plans.empty() ? no_facts : plans.front()->facts.values.list());
+    }
     for (const auto& [device, nodes] : report.nodes_per_backend) {
         report.summary_ += fmt::format("{}{} {}/{} nodes", report.summary_.empty() ? "" : ", ",
                                        device, nodes, report.node_count);
@@ -49,6 +65,7 @@ CompileReport CompiledGraph::report() const {
 
 Result<Graph> CompiledGraph::annotate(const Graph& graph, std::string_view configuration) const {
     return catch_bad_alloc("annotate the graph", [&]() -> Result<Graph> {
+        LEAT_RETURN_IF_ERROR(impl_->check_is_whole("annotate"));
         const GraphData& own = impl_->graph;
         const auto input_names = [](const GraphData& of) {
             std::vector<std::string_view> names;

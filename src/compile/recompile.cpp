@@ -62,6 +62,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::plan_again(
 // Nodes that several of these graphs have take as long in each.
 Result<std::shared_ptr<CompiledGraph::Impl>> CompiledGraph::Impl::recompile(
     std::span<const StepTime> times) const {
+    LEAT_RETURN_IF_ERROR(check_is_whole("recompile"));
     OpenedGraphs opened = opened_graphs();
     const Result<std::vector<double>> own = measured_factors(times);
     bool is_measured = own.ok();

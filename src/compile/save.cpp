@@ -85,6 +85,7 @@ Result<std::vector<PartConstantRecord>> record_constants(const DevicePart& part,
 Status save(const CompiledGraph::Impl& compiled,
             const std::filesystem::path& file,
             const SaveOptions& options) {
+    LEAT_RETURN_IF_ERROR(compiled.check_is_whole("save"));
     LEAT_RETURN_IF_ERROR(compiled.files.check());
     CompiledRecord record;
     record.machine = machine_record(*compiled.runtime);

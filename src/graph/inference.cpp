@@ -165,7 +165,9 @@ void name_open_extents(TypeInfo& type, const std::string& value_name) {
 Status Inference::set_inputs(std::span<const ValueFact> given) {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
         const ValueData& declared = graph_.value(graph_.inputs[i]);
-        if (i >= given.size() || given[i].type.dtype == DType::kUndefined) {
+        const bool is_given = i < given.size() && (!given[i].type.is_tensor() ||
+                                                   given[i].type.dtype != DType::kUndefined);
+        if (!is_given) {
             ValueFact fact;
             fact.type = declared.type;
             name_open_extents(fact.type, declared.name);
@@ -486,7 +488,7 @@ std::vector<ValueId> shape_operands(const NodeData& node) {
 
 }  // namespace
 
-std::vector<int> shape_deciding_inputs(const GraphData& graph) {
+std::vector<bool> shape_deciding_values(const GraphData& graph) {
     // Backwards: a value decides shapes if it is a shape operand or feeds one.
     std::vector<bool> decides(graph.values.size(), false);
     auto mark = [&](ValueId id) {
@@ -510,6 +512,11 @@ std::vector<int> shape_deciding_inputs(const GraphData& graph) {
             std::for_each(node.inputs.begin(), node.inputs.end(), mark);
         }
     }
+    return decides;
+}
+
+std::vector<int> shape_deciding_inputs(const GraphData& graph) {
+    const std::vector<bool> decides = shape_deciding_values(graph);
     std::vector<int> result;
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
         if (decides[size_t(graph.inputs[i].index)]) {

@@ -58,5 +58,7 @@ std::vector<bool> needed_nodes(const GraphData& graph, const std::vector<bool>& 
 // Graph inputs whose *values* decide some shape: the inputs that reach a shape operand
 // (OpDef::shape_inputs) by values, not only through Shape or Size. By input index.
 std::vector<int> shape_deciding_inputs(const GraphData& graph);
+// The same of all values, by value.
+std::vector<bool> shape_deciding_values(const GraphData& graph);
 
 }  // namespace leat

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -159,6 +160,18 @@ struct ReferenceArgs {
 // Plain loops, double accumulation: the oracle. Errors are about values (an index out of range).
 using ReferenceKernel = Status (*)(const ReferenceArgs& args);
 
+// Arguments of an operator on whole values: sequences, optionals, and tensors that are elements.
+struct ValueArgs {
+    const NodeData& node;
+    // By input, absent ones included. Whoever runs may move from them: what else is needed of a
+    // value is somewhere else.
+    std::span<Value> inputs;
+    std::span<Value> outputs;
+    // A tensor with elements that nobody has written.
+    const std::function<Result<Tensor>(DType dtype, const Shape& shape)>& allocate;
+};
+using ValueKernel = Status (*)(const ValueArgs& args);
+
 struct Cost {
     double flops = 0;
     int64_t bytes = 0;  // read and written
@@ -217,6 +230,9 @@ struct OpDef {
     // Bit i: output i is not optional; a node that gives it no name is an error. Parts of a
     // variadic list may go without names.
     uint32_t named_outputs = 0b1;
+    // Bit i: the elements of the inputs decide extents of output i, which infer leaves open. The
+    // output `grows` in every run: the kernel says its shape, by GrownTensor::set_shape().
+    uint32_t open_outputs = 0;
     // What a node may have, in every opset. An operator of another domain than ONNX's that lists
     // none is not checked.
     std::span<const AttributeSchema> attributes = {};
@@ -229,13 +245,10 @@ struct OpDef {
     // Bit i: the values (not only the shape) of input i decide output shapes. See
     // shape_inputs_of().
     uint32_t shape_inputs = 0;
-    // Bit i: the elements of the inputs decide extents of output i, which infer leaves open. The
-    // output `grows` in every run: the kernel says its shape, by GrownTensor::set_shape().
-    uint32_t open_outputs = 0;
-    // Set where `open_outputs` holds for some nodes only.
-    bool (*has_open_outputs)(const NodeData& node) = nullptr;
     // Bit i: output 0 may be written over input i if shape, dtype and strides match.
     uint32_t in_place_inputs = 0;
+    // Set where `open_outputs` holds for some nodes only.
+    bool (*has_open_outputs)(const NodeData& node) = nullptr;
     // Set where `shape_inputs` holds for some nodes only.
     bool (*has_shape_inputs)(const NodeData& node) = nullptr;
     // Set where the operator only copies: its boxes, which cover all outputs that are present; none
@@ -248,6 +261,8 @@ struct OpDef {
     // Precondition: the shard's outputs have as many rows as belong to it, and otherwise the
     // extents of the whole run. Null: never true.
     bool (*gives_rows)(const ShardArgs& args) = nullptr;
+    // Set where values are more than tensors. No plan has such a node: it is a step of its own.
+    ValueKernel run_values = nullptr;
     // Set for operators with bodies: how often these run, nullopt where that is not known. Folding
     // computes no node whose bodies run often.
     std::optional<int64_t> (*iterations)(const InferContext& context) = nullptr;

@@ -24,6 +24,17 @@ std::vector<std::byte> deciding_bytes(std::span<const int> deciding,
 
 }  // namespace
 
+Status CompiledGraph::Impl::check_is_whole(std::string_view action) const {
+    if (segments == nullptr) {
+        return {};
+    }
+    return unsupported("cannot {} a graph in segments", action)
+        .with_file(graph.file)
+        .with_found(
+            fmt::format("{} steps, as {}", segments->steps.size(), segments->first_reason()))
+        .with_needed("shapes that follow from the inputs' shapes and values");
+}
+
 Status CompiledGraph::Impl::check_shapes_decide() const {
     if (!deciding_inputs().empty()) {
         return invalid_argument("shapes depend on the values of inputs")
@@ -237,7 +248,8 @@ Status CompiledGraph::prepare(const InputShapes& shapes) const {
         LEAT_RETURN_IF_ERROR(graph->check_shapes_decide());
         LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete,
                               graph->signature.complete_shapes(shapes));
-        return graph->prepare(complete);
+        return graph->segments == nullptr ? graph->prepare(complete)
+                                          : graph->segments->prepare(complete);
     });
 }
 
@@ -245,6 +257,7 @@ Result<std::vector<MemoryTradeOff>> CompiledGraph::memory_dial(const InputShapes
     using Rows = std::vector<MemoryTradeOff>;
     return catch_bad_alloc("plan for these shapes", [&]() -> Result<Rows> {
         LEAT_ASSIGN_OR_RETURN(Impl* const graph, impl_->opened_for(shapes));
+        LEAT_RETURN_IF_ERROR(graph->check_is_whole("weigh the memory of"));
         LEAT_RETURN_IF_ERROR(graph->check_shapes_decide());
         LEAT_ASSIGN_OR_RETURN(const std::vector<Shape> complete,
                               graph->signature.complete_shapes(shapes));

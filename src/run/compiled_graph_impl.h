@@ -17,6 +17,7 @@
 #include "plan/plan.h"
 #include "plan/plan_cache.h"
 #include "run/graph_signature.h"
+#include "run/segments.h"
 
 namespace leat {
 
@@ -46,6 +47,8 @@ struct CompiledGraph::Impl {
     // As compile() got it, for open_defaults(); null: it has no default inputs.
     std::shared_ptr<const Graph> given;
     std::atomic<int> request_count{0};  // that live
+    // Null: it is one segment, whose plans this object has.
+    std::shared_ptr<const Segments> segments;
     PlanCache plans;
 
     // What plans have steps for.
@@ -67,6 +70,8 @@ struct CompiledGraph::Impl {
     using OpenedGraphs = std::map<std::vector<std::string>, std::shared_ptr<Impl>>;
     OpenedGraphs opened_graphs() const;
 
+    // An error where it is in segments. action: "save", "recompile", what takes a single plan.
+    Status check_is_whole(std::string_view action) const;
     // An error where shapes of inputs alone do not make a plan.
     Status check_shapes_decide() const;
 

@@ -8,6 +8,8 @@
 #include "base/tensor_check.h"
 #include "graph/default_input.h"
 #include "run/request_impl.h"
+#include "run/segments_run.h"
+#include "run/value_pool.h"
 
 namespace leat {
 
@@ -40,9 +42,18 @@ RequestState::RequestState(std::shared_ptr<CompiledGraph::Impl> graph, RequestPl
     for (const ThreadGroup& group : runtime.groups) {
         parts_.emplace_back(runtime, group, group.home.value_or(place.home), spare);
     }
+    if (compiled->segments != nullptr) {
+        pool_ = std::make_unique<ValuePool>(compiled->options.pool_limit_bytes);
+        segments_ = std::make_unique<SegmentsRun>(*compiled->segments, place, *pool_);
+    }
 }
 
+RequestState::~RequestState() = default;
+
 Status RequestState::reserve() {
+    if (segments_ != nullptr) {
+        return {};
+    }
     if (divides_batches_) {
         const Result<std::vector<Shape>> shapes = compiled->signature.complete_shapes({});
         return shapes.ok() ? select_instances(*shapes, {}) : Status();
@@ -108,22 +119,33 @@ void RequestState::copy_output(int output, int part, Tensor& target) {
     }
 }
 
-Status RequestState::run(const RunOptions& options) {
+Status RequestState::run(const scheduler::RunControl& control) {
     has_results_ = false;
     LEAT_RETURN_IF_ERROR(check_bound());
-    Status status = wait_for_parts(1, run_here(control_of(options)));
+    if (segments_ != nullptr) {
+        return run_segments(control);
+    }
+    Status status = wait_for_parts(1, run_here(control));
     return status.ok() ? collect_results() : std::move(status).with_file(compiled->graph.file);
 }
 
 Status RequestState::prepare_start(const scheduler::RunControl& control) {
     has_results_ = false;
     LEAT_RETURN_IF_ERROR(check_bound());
+    if (segments_ != nullptr) {
+        prepare_values();
+        return {};
+    }
     started_ = 0;
     LEAT_RETURN_IF_ERROR(select_instances({}, control));
     return bind_addresses();
 }
 
 void RequestState::start(const scheduler::RunControl& control) {
+    if (segments_ != nullptr) {
+        segments_->start(inputs, control);
+        return;
+    }
     for (const int part : active_) {
         ++started_;
         parts_[size_t(part)].start(control);
@@ -131,6 +153,9 @@ void RequestState::start(const scheduler::RunControl& control) {
 }
 
 bool RequestState::work() {
+    if (segments_ != nullptr) {
+        return segments_->work();
+    }
     bool has_ended = true;
     for (const int part : active_) {
         has_ended = parts_[size_t(part)].work() && has_ended;
@@ -139,12 +164,21 @@ bool RequestState::work() {
 }
 
 void RequestState::cancel() {
+    if (segments_ != nullptr) {
+        segments_->cancel();
+        return;
+    }
     for (const int part : active_) {
         parts_[size_t(part)].cancel();
     }
 }
 
 Status RequestState::finish() {
+    if (segments_ != nullptr) {
+        Result<std::vector<Value>> values = segments_->finish();
+        return values.ok() ? take_segment_results(*std::move(values))
+                           : std::move(values).error().with_file(compiled->graph.file);
+    }
     Status status = wait_for_parts(0, {});
     return status.ok() ? collect_results() : std::move(status).with_file(compiled->graph.file);
 }
@@ -184,7 +218,18 @@ Status RequestState::run_here(const scheduler::RunControl& control) {
     return own.run(control);
 }
 
+void RequestState::release_bindings() {
+    std::fill(inputs.begin(), inputs.end(), Value());
+    std::fill(results.begin(), results.end(), Value());
+    std::fill(user_outputs.begin(), user_outputs.end(), Tensor());
+    has_results_ = false;
+}
+
 void RequestState::trim() {
+    if (segments_ != nullptr) {
+        segments_->trim();
+        pool_->trim();
+    }
     for (RequestPart& part : parts_) {
         part.trim();
     }
@@ -225,7 +270,7 @@ Status RequestState::prepare(const InputShapes& shapes) {
                         : status;
     }
     has_results_ = false;
-    return select_instances(complete, {});
+    return segments_ != nullptr ? prepare_segments(complete) : select_instances(complete, {});
 }
 
 Request::Impl::Impl(std::shared_ptr<CompiledGraph::Impl> graph, RequestPlace where)
@@ -378,7 +423,8 @@ Status Request::prepare(const InputShapes& shapes) {
 }
 
 Status Request::run(const RunOptions& options) {
-    return impl_->use_alone("run the graph", [&] { return impl_->state->run(options); });
+    return impl_->use_alone("run the graph",
+                            [&] { return impl_->state->run(control_of(options)); });
 }
 
 Result<Value> Request::output(std::string_view name) const {

@@ -17,13 +17,16 @@
 
 namespace leat {
 
+class SegmentsRun;
+class ValuePool;
+
 // A deadline counts from now on.
 scheduler::RunControl control_of(const RunOptions& options);
 
 // A request of one compiled graph. Used by one thread at a time.
 struct RequestState {
     RequestState(std::shared_ptr<CompiledGraph::Impl> compiled, RequestPlace place);
-    ~RequestState() = default;
+    ~RequestState();
     RequestState(const RequestState&) = delete;
     RequestState& operator=(const RequestState&) = delete;
 
@@ -39,7 +42,9 @@ struct RequestState {
     // `control`: of the run; it ends the wait for a plan that another thread makes.
     Status select_instances(std::span<const Shape> override_shapes,
                             const scheduler::RunControl& control);
-    Status run(const RunOptions& options);
+    Status run(const scheduler::RunControl& control);
+    // Without what is bound, which nobody needs after a run. A run binds all of it again.
+    void release_bindings();
     // The same in steps, for who keeps several runs going: what may fail comes in prepare_start(),
     // start() lets helpers begin, work() is as RunHandle::work() says, and finish() takes part
     // until the end.
@@ -67,8 +72,15 @@ struct RequestState {
     }
     const Instance* current() const { return instance(0); }
     DivisionReport division_report() const;
+    // Null: the graph is one segment.
+    const ValuePool* pool() const { return pool_.get(); }
 
   private:
+    void prepare_values();
+    Status run_segments(const scheduler::RunControl& control);
+    Status prepare_segments(const std::vector<Shape>& shapes);
+    Status take_segment_results(std::vector<Value> values);
+    void add_pages_to(PlacementReport& report, NumaMaps& maps) const;
     bool is_divided() const { return division_ != nullptr && division_->is_divided(); }
     // With those of what is bound to inputs of which nothing else says the shape.
     InputShapes with_bound_shapes(InputShapes shapes) const;
@@ -109,6 +121,9 @@ struct RequestState {
     BatchDivision* division_ = nullptr;                      // current; null: none was asked for
     std::vector<int> active_;  // parts with a current instance that run; the first by the caller
     size_t started_ = 0;       // of them, in the last run
+    // Of a graph in segments.
+    std::unique_ptr<ValuePool> pool_;
+    std::unique_ptr<SegmentsRun> segments_;
 };
 
 struct Request::Impl {

@@ -47,7 +47,8 @@ struct RequestQueue::Impl {
         scheduler::RunControl control = control_of(options);
         control.bell = &bell;
         LEAT_RETURN_IF_ERROR(request.start(control));
-        RunObserver* const observer = request.state->current()->observer();
+        const Instance* const instance = request.state->current();  // null: it has segments
+        RunObserver* const observer = instance == nullptr ? nullptr : instance->observer();
         while (!request.state->work() && observer != nullptr && observer->keeps_submitter()) {
         }
         return {};

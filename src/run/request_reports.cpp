@@ -5,6 +5,7 @@
 
 #include "memory/domains/page_placement.h"
 #include "run/request_impl.h"
+#include "run/segments_run.h"
 #include "run/step_times.h"
 
 namespace leat {
@@ -46,6 +47,14 @@ Status RequestState::time_steps(const Instance& instance,
 Result<std::vector<StepTime>> RequestState::profile() {
     has_results_ = false;
     LEAT_RETURN_IF_ERROR(check_bound());
+    if (segments_ != nullptr) {
+        prepare_values();
+        std::vector<StepTime> times;
+        std::vector<Value> values = inputs;
+        LEAT_ASSIGN_OR_RETURN(std::vector<Value> found, segments_->profile(values, times));
+        LEAT_RETURN_IF_ERROR(take_segment_results(std::move(found)));
+        return times;
+    }
     LEAT_RETURN_IF_ERROR(select_instances({}, {}));
     LEAT_RETURN_IF_ERROR(bind_addresses());
     // In the graph's order; a plan may have its own.
@@ -62,6 +71,16 @@ Result<std::vector<StepTime>> RequestState::profile() {
     return times;
 }
 
+void RequestState::add_pages_to(PlacementReport& report, NumaMaps& maps) const {
+    for (const RequestPart& part : parts_) {
+        part.add_to(report, maps);
+    }
+    if (segments_ != nullptr) {
+        segments_->for_each_request(
+            [&](const RequestState& request) { request.add_pages_to(report, maps); });
+    }
+}
+
 PlacementReport RequestState::placement_report() const {
     PlacementReport report;
     report.page_bytes = page_bytes();
@@ -69,9 +88,7 @@ PlacementReport RequestState::placement_report() const {
     report.is_balanced_by_system = settings.is_balancing;
     report.huge_pages = settings.huge_pages;
     NumaMaps maps;
-    for (const RequestPart& part : parts_) {
-        part.add_to(report, maps);
-    }
+    add_pages_to(report, maps);
     for (const std::shared_ptr<const Slab>& slab : compiled->runtime->weights.slabs()) {
         add_placement(*slab, *compiled->runtime->domains, "weights", report, maps);
     }
@@ -99,7 +116,16 @@ Result<std::vector<StepTime>> Request::profile() {
 
 RunReport Request::run_report() const {
     const Reading reading(impl_->users);
-    if (!reading.has_begun() || impl_->state->current() == nullptr) {
+    if (!reading.has_begun()) {
+        return {};
+    }
+    if (const ValuePool* pool = impl_->state->pool(); pool != nullptr) {
+        RunReport report;
+        report.pool_bytes = pool->held_bytes();
+        report.pool_peak_bytes = pool->peak_bytes();
+        return report;
+    }
+    if (impl_->state->current() == nullptr) {
         return {};
     }
     const scheduler::RunStats stats = impl_->state->current()->run_stats();

@@ -222,8 +222,9 @@ void fields(Archive& archive, DimBounds& bounds) {
 template <class Archive>
 void fields(Archive& archive, CompileOptions& options) {
     auto& [devices, fallback, placement_policy, divide_operators, pins, device_configuration,
-           calibrate, shapes, dims, dim_bounds, memory_limit_bytes, max_requests,
+           calibrate, shapes, dims, dim_bounds, memory_limit_bytes, pool_limit_bytes, max_requests,
            requests_in_flight, plan_cache_bytes, runs_serially, optimize, is_traced] = options;
+    (void)pool_limit_bytes;  // graphs that have a pool are in no file
     archive(devices, pins, device_configuration, shapes, dims, dim_bounds, memory_limit_bytes,
             max_requests, requests_in_flight, plan_cache_bytes, runs_serially, optimize, is_traced);
     archive.enumerator(fallback, Fallback::kAllow);

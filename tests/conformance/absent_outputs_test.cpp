@@ -119,7 +119,7 @@ Subject subject_of(const OpCase& op_case, const PreparedCase& prepared) {
     }
     subject.outputs = op_case.output_count;
     subject.named = prepared.def().named_outputs;
-    subject.open = prepared.def().open_outputs;
+    subject.open = open_outputs_of(prepared.node());
     return subject;
 }
 

@@ -93,7 +93,7 @@ uint32_t check_node(const LeatGraphView& graph,
     if (std::string reason = kernels.refusal(node); !reason.empty()) {
         refuse(std::move(reason));
     }
-    if (node.def->open_outputs != 0) {
+    if (open_outputs_of(node) != 0) {
         refuse(fmt::format("only a run knows how large the results of {} are", node.op_type));
     }
     return shape_inputs_of(node);

@@ -1,6 +1,7 @@
 #include "memory/domains/slab.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,6 +23,11 @@ Status refused(int64_t bytes, int error) {
         .with_hint("free memory, or compile with smaller shapes or a memory limit");
 }
 
+int64_t physical_bytes() {
+    const int64_t pages = ::sysconf(_SC_PHYS_PAGES);
+    return pages > 0 ? pages * page_bytes() : std::numeric_limits<int64_t>::max();
+}
+
 }  // namespace
 
 Result<Slab> Slab::make(int64_t bytes) {
@@ -30,7 +36,8 @@ Result<Slab> Slab::make(int64_t bytes) {
     if (bytes == 0) {
         return slab;
     }
-    if (bytes > std::numeric_limits<int64_t>::max() / 2) {
+    // The kernel would map more than there is, and end the process when it touches that.
+    if (bytes > std::min(physical_bytes(), std::numeric_limits<int64_t>::max() / 2)) {
         return refused(bytes, ENOMEM);
     }
     const bool huge = bytes >= kHugePageBytes;

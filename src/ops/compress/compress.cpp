@@ -42,11 +42,11 @@ constexpr OpDef kCompressOps[] = {
     {.name = "Compress",
      .min_inputs = 2,
      .max_inputs = 2,
+     .open_outputs = 0b1,
      .attributes = kCompressAttributes,
      .infer = infer_compress,
      .reference = compress_reference,
-     .cost = compress_cost,
-     .open_outputs = 0b1},
+     .cost = compress_cost},
 };
 
 }  // namespace

@@ -31,8 +31,44 @@ std::optional<bool> known_condition(const ValueFact& fact) {
     return condition_of(arg_of(*fact.value));
 }
 
+bool is_optional(const TypeInfo& type) {
+    return type.kind == TypeInfo::Kind::kOptional;
+}
+
+// True if a value may be of both types. Nothing is known of the elements of some empty ones. ONNX's
+// own data carry what an optional holds in the place of the optional.
+bool may_be_both(const TypeInfo& a, const TypeInfo& b) {
+    if (is_optional(a) != is_optional(b)) {
+        const TypeInfo& held = is_optional(a) ? b : a;
+        const std::shared_ptr<const TypeInfo>& element = is_optional(a) ? a.element : b.element;
+        return element == nullptr || may_be_both(*element, held);
+    }
+    if (a.kind != b.kind) {
+        return false;
+    }
+    if (a.is_tensor()) {
+        return a.dtype == b.dtype;
+    }
+    const bool is_known = a.element != nullptr && b.element != nullptr &&
+                          (!a.element->is_tensor() || a.element->dtype != DType::kUndefined) &&
+                          (!b.element->is_tensor() || b.element->dtype != DType::kUndefined);
+    return !is_known || may_be_both(*a.element, *b.element);
+}
+
 // Both as one: an extent or a rank in which they differ is open. False if `into` stays as it is.
 bool open_differences(TypeInfo& into, const TypeInfo& other) {
+    if (is_optional(into) && !is_optional(other)) {
+        into = other;
+        return true;
+    }
+    if (into.kind == other.kind && into.element != nullptr && other.element != nullptr) {
+        TypeInfo element = *into.element;
+        if (!open_differences(element, *other.element)) {
+            return false;
+        }
+        into.element = std::make_shared<const TypeInfo>(std::move(element));
+        return true;
+    }
     if (!into.dims) {
         return false;
     }
@@ -53,7 +89,7 @@ bool open_differences(TypeInfo& into, const TypeInfo& other) {
 }
 
 Status check_same_kind(const TypeInfo& a, const TypeInfo& b, std::string_view what) {
-    if (a.kind == b.kind && a.dtype == b.dtype) {
+    if (may_be_both(a, b)) {
         return {};
     }
     return invalid_argument("{} has another element type", what)

@@ -88,11 +88,11 @@ constexpr OpDef kNonMaxSuppressionOps[] = {
     {.name = "NonMaxSuppression",
      .min_inputs = 2,
      .max_inputs = 5,
+     .open_outputs = 0b1,
      .attributes = kNmsAttributes,
      .infer = infer_nms,
      .reference = nms_reference,
-     .cost = nms_cost,
-     .open_outputs = 0b1},
+     .cost = nms_cost},
 };
 
 struct Interval {

@@ -29,10 +29,10 @@ Cost nonzero_cost(const NodeData& /*node*/,
 
 constexpr OpDef kNonzeroOps[] = {
     {.name = "NonZero",
+     .open_outputs = 0b1,
      .infer = infer_nonzero,
      .reference = nonzero_reference,
-     .cost = nonzero_cost,
-     .open_outputs = 0b1},
+     .cost = nonzero_cost},
 };
 
 }  // namespace

@@ -41,46 +41,59 @@ class NonzeroIndices {
         if (axes_ == 0) {
             return;
         }
+        int64_t lines = 1;
+        for (int axis = 0; axis + 1 < axes_; ++axis) {
+            lines *= extents_[size_t(axis)];
+        }
         const int64_t length = extents_[size_t(axes_ - 1)];
-        int64_t line = 0;
-        while (written_ < count_) {
-            const int64_t first = line * length;
-            if (is_rest_of_word_empty(first)) {
-                // Lines without any are passed over, however many.
-                const int64_t next = next_word(first / 64 + 1) * 64 / length;
-                if (next > line) {
-                    line = next;
-                    advance_to(line);
-                    continue;
-                }
-            }
-            const int64_t before = written_;
-            write_line(first, length);
-            for (int axis = 0; axis + 1 < axes_ && written_ > before; ++axis) {
-                std::fill_n(rows_[size_t(axis)] + before, written_ - before, index_[size_t(axis)]);
-            }
-            ++line;
-            advance();
+        // A line costs as much as some of its indices: where there are few, each is found for
+        // itself, as far as 32 bits count.
+        constexpr int64_t kFewOfALine = 4;
+        constexpr int64_t kMostElements = int64_t{1} << 32;
+        if (axes_ > 1 && count_ / lines < kFewOfALine && lines <= kMostElements / length) {
+            write_each(divide_up_words(lines * length));
+        } else {
+            write_lines(lines, length);
         }
     }
 
   private:
-    bool is_rest_of_word_empty(int64_t bit) const { return words_[bit / 64] >> (bit % 64) == 0; }
-    // Precondition: some bit from there on is set.
-    int64_t next_word(int64_t word) const {
-        while (words_[word] == 0) {
-            ++word;
+    __extension__ using Product = unsigned __int128;
+
+    static int64_t divide_up_words(int64_t bits) { return (bits + 63) / 64; }
+
+    void write_lines(int64_t lines, int64_t length) {
+        for (int64_t line = 0; line < lines; ++line, advance()) {
+            const int64_t before = written_;
+            write_line(line * length, length);
+            for (int axis = 0; axis + 1 < axes_ && written_ > before; ++axis) {
+                std::fill_n(rows_[size_t(axis)] + before, written_ - before, index_[size_t(axis)]);
+            }
         }
-        return word;
     }
 
-    // The place of a line among the outer axes.
-    void advance_to(int64_t line) {
-        for (int axis = axes_ - 2; axis >= 0; --axis) {
-            index_[size_t(axis)] = line % extents_[size_t(axis)];
-            line /= extents_[size_t(axis)];
+    void write_each(int64_t words) {
+        // The upper half of i * reciprocal is i / extent, rounded down: the reciprocal is too large
+        // by a part of 2^64 at most, which makes the quotient too large by less than 2^-32, and
+        // more than that is missing to the next whole number.
+        std::array<uint64_t, kMaxRank> reciprocals{};
+        for (int axis = 1; axis < axes_; ++axis) {
+            reciprocals[size_t(axis)] = ~uint64_t{0} / uint64_t(extents_[size_t(axis)]) + 1;
+        }
+        for (int64_t word = 0; word < words; ++word) {
+            for (uint64_t bits = words_[word]; bits != 0; bits &= bits - 1, ++written_) {
+                uint64_t rest = uint64_t(word * 64 + std::countr_zero(bits));
+                for (int axis = axes_ - 1; axis > 0; --axis) {
+                    const auto a = size_t(axis);
+                    const auto line = uint64_t(Product(rest) * reciprocals[a] >> 64);
+                    rows_[a][written_] = int64_t(rest - line * uint64_t(extents_[a]));
+                    rest = line;
+                }
+                rows_[0][written_] = int64_t(rest);
+            }
         }
     }
+
     void advance() {
         for (int axis = axes_ - 2; axis >= 0; --axis) {
             if (++index_[size_t(axis)] < extents_[size_t(axis)]) {

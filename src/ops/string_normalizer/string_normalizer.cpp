@@ -102,10 +102,10 @@ constexpr AttributeSchema kStringNormalizerAttributes[] = {
 
 constexpr OpDef kStringNormalizerOps[] = {
     {.name = "StringNormalizer",
+     .open_outputs = 0b1,
      .attributes = kStringNormalizerAttributes,
      .infer = infer_string_normalizer,
      .reference = string_normalizer_reference,
-     .open_outputs = 0b1,
      .has_open_outputs = drops_words},
 };
 

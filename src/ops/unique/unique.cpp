@@ -54,11 +54,11 @@ constexpr AttributeSchema kUniqueAttributes[] = {
 constexpr OpDef kUniqueOps[] = {
     {.name = "Unique",
      .max_outputs = 4,
+     .open_outputs = 1U << kUniqueY | 1U << kUniqueIndices | 1U << kUniqueCounts,
      .attributes = kUniqueAttributes,
      .infer = infer_unique,
      .reference = unique_reference,
-     .cost = unique_cost,
-     .open_outputs = 1U << kUniqueY | 1U << kUniqueIndices | 1U << kUniqueCounts},
+     .cost = unique_cost},
 };
 
 }  // namespace

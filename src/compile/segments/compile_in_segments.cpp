@@ -1,0 +1,96 @@
+#include "compile/segments/compile_in_segments.h"
+
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "base/elapsed.h"
+#include "base/error.h"
+#include "compile/compile_input.h"
+#include "compile/segments/cut_segments.h"
+#include "graph/constant_files.h"
+#include "passes/pipeline.h"
+
+namespace leat {
+namespace {
+
+// What holds for the whole graph is done before it is cut, or cannot be kept.
+Status check_options_of_segments(const CompileOptions& options) {
+    if (options.memory_limit_bytes > 0) {
+        return unsupported("a memory limit needs a graph of which one plan has everything")
+            .with_needed("shapes that follow from the inputs' shapes and values")
+            .with_hint("CompileOptions::pool_limit_bytes limits what only a run knows");
+    }
+    return {};
+}
+
+// Of the options for the graph. Shapes are known only when the segment is planned.
+CompileOptions options_of(const Graph& segment, const CompileOptions& whole) {
+    CompileOptions options = whole;
+    options.shapes.clear();
+    options.dims.clear();
+    options.dim_bounds.clear();
+    options.device_configuration = "";
+    std::set<std::string_view> names;
+    for (const NodeData& node : segment.data().nodes) {
+        names.insert(node.name);
+    }
+    for (auto pin = options.pins.begin(); pin != options.pins.end();) {
+        pin = names.count(pin->first) == 0 ? options.pins.erase(pin) : std::next(pin);
+    }
+    return options;
+}
+
+void add_to_report(const CompileReport& segment, CompileReport& report) {
+    report.node_count += segment.node_count;
+    report.part_compile_time_ns += segment.part_compile_time_ns;
+    for (const auto& [device, nodes] : segment.nodes_per_backend) {
+        report.nodes_per_backend[device] += nodes;
+    }
+    report.fallbacks.insert(report.fallbacks.end(), segment.fallbacks.begin(),
+                            segment.fallbacks.end());
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CompiledGraph::Impl>> compile_in_segments(
+    const std::shared_ptr<Runtime::Impl>& runtime,
+    const Graph& graph,
+    const CompileOptions& options) {
+    const auto start = std::chrono::steady_clock::now();
+    LEAT_RETURN_IF_ERROR(check_options_of_segments(options));
+    Graph optimized = graph;
+    GraphData& data = optimized.data();
+    LEAT_RETURN_IF_ERROR(define_operators(data, runtime->operators.source()));
+    CompileReport report;
+    // Layouts and epilogues are those of each segment.
+    const PassOptions passes{
+        .optimize = options.optimize, .channels_last = false, .fuse_epilogues = false};
+    LEAT_RETURN_IF_ERROR(run_passes(data, passes, report.passes));
+    report.weight_bytes = data.parameter_bytes();
+    const CompileSegment compile = [&](const Graph& segment) {
+        Result<std::shared_ptr<CompiledGraph::Impl>> compiled =
+            compile_graph(runtime, segment, options_of(segment, options), /*may_cut=*/false);
+        if (compiled.ok()) {
+            add_to_report((*compiled)->base_report, report);
+        }
+        return compiled;
+    };
+    LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Segments> segments,
+                          cut_segments(data, {}, compile));
+    auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized), options);
+    if (!graph.data().default_inputs.empty()) {
+        compiled->given = std::make_shared<const Graph>(graph);
+    }
+    for (const SegmentStep& step : segments->steps) {
+        report.segments.push_back(
+            step.segment == nullptr ? SegmentReport{1, step.node.label() + " has no plan"}
+                                    : SegmentReport{step.segment->graph.node_count(), step.reason});
+    }
+    compiled->segments = std::move(segments);
+    report.compile_time_ns = nanoseconds_since(start);
+    compiled->base_report = std::move(report);
+    return compiled;
+}
+
+}  // namespace leat

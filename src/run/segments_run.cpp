@@ -1,0 +1,305 @@
+#include "run/segments_run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/out_of_memory.h"
+
+namespace leat {
+
+using KnownSegment = Segments::KnownSegment;
+
+std::optional<KnownSegment> Segments::known_segment(std::span<const Shape> shapes) const {
+    const auto first = std::find_if(steps.begin(), steps.end(), [](const SegmentStep& step) {
+        return step.segment != nullptr && step.reason.empty();
+    });
+    if (first == steps.end() || !first->segment->deciding_inputs().empty()) {
+        return std::nullopt;
+    }
+    KnownSegment known{size_t(first - steps.begin()), {}};
+    for (const int32_t slot : first->inputs) {
+        const auto input = std::find(inputs.begin(), inputs.end(), slot);
+        if (input == inputs.end()) {
+            return std::nullopt;
+        }
+        known.shapes.push_back(shapes[size_t(input - inputs.begin())]);
+    }
+    return known;
+}
+
+Status Segments::prepare(std::span<const Shape> shapes) const {
+    const std::optional<KnownSegment> known = known_segment(shapes);
+    return known ? steps[known->step].segment->prepare(known->shapes) : Status();
+}
+
+SegmentsRun::SegmentsRun(const Segments& segments, RequestPlace place, ValuePool& pool)
+    : segments_(segments),
+      place_(place),
+      pool_(pool),
+      slots_(segments.slots.size()),
+      steps_(segments.steps.size()) {}
+
+SegmentsRun::~SegmentsRun() = default;
+
+void SegmentsRun::take_inputs(std::span<Value> inputs) {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+        const std::optional<Tensor>& constant = segments_.slots[i].constant;
+        slots_[i] = constant ? Value(*constant) : Value();
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (segments_.inputs[i] >= 0) {
+            slots_[size_t(segments_.inputs[i])] = std::move(inputs[i]);
+        }
+    }
+}
+
+// One slot may be several results.
+std::vector<Value> SegmentsRun::take_results() {
+    std::vector<Value> results;
+    results.reserve(segments_.outputs.size());
+    for (const int32_t slot : segments_.outputs) {
+        results.push_back(slots_[size_t(slot)]);
+    }
+    std::fill(slots_.begin(), slots_.end(), Value());
+    return results;
+}
+
+Status SegmentsRun::end(Status status) {
+    if (!status.ok()) {
+        std::fill(slots_.begin(), slots_.end(), Value());
+        for (const Step& step : steps_) {
+            if (step.request != nullptr) {
+                step.request->release_bindings();
+            }
+        }
+    }
+    return status;
+}
+
+Result<std::vector<Value>> SegmentsRun::run(std::span<Value> inputs,
+                                            const scheduler::RunControl& control) {
+    control_ = control;
+    take_inputs(inputs);
+    for (size_t s = 0; s < steps_.size(); ++s) {
+        LEAT_RETURN_IF_ERROR(end(run_step(s)));
+    }
+    return take_results();
+}
+
+Result<std::vector<Value>> SegmentsRun::profile(std::span<Value> inputs,
+                                                std::vector<StepTime>& times) {
+    control_ = {};
+    take_inputs(inputs);
+    for (size_t s = 0; s < steps_.size(); ++s) {
+        if (segments_.steps[s].segment == nullptr) {
+            LEAT_RETURN_IF_ERROR(end(run_step(s)));
+            continue;
+        }
+        LEAT_RETURN_IF_ERROR(end(prepare_segment(s)));
+        Result<std::vector<StepTime>> found = steps_[s].request->profile();
+        LEAT_RETURN_IF_ERROR(end(found.error()));
+        times.insert(times.end(), found->begin(), found->end());
+        LEAT_RETURN_IF_ERROR(end(take_results_of_segment(s)));
+    }
+    return take_results();
+}
+
+void SegmentsRun::start(std::span<const Value> inputs, const scheduler::RunControl& control) {
+    control_ = control;
+    current_ = 0;
+    is_running_ = false;
+    is_cancelled_ = false;
+    status_ = catch_bad_alloc("run the graph", [&]() -> Status {
+        std::vector<Value> values(inputs.begin(), inputs.end());
+        take_inputs(values);
+        return {};
+    });
+}
+
+bool SegmentsRun::work() {
+    while (current_ < steps_.size() && status_.ok()) {
+        if (is_running_ && !steps_[current_].request->work()) {
+            return false;
+        }
+        status_ = catch_bad_alloc("run the graph", [this] { return advance(); });
+    }
+    return true;
+}
+
+// Ends the segment that runs, or begins the next one, whose tasks helpers take. Does another step
+// at once.
+Status SegmentsRun::advance() {
+    Step& step = steps_[current_];
+    if (is_running_) {
+        is_running_ = false;
+        LEAT_RETURN_IF_ERROR(step.request->finish());
+        return take_results_of_segment(current_++);
+    }
+    if (is_cancelled_) {
+        return make_error(StatusCode::kCancelled, "the run was cancelled");
+    }
+    if (segments_.steps[current_].segment == nullptr) {
+        return run_step(current_++);
+    }
+    LEAT_RETURN_IF_ERROR(prepare_segment(current_));
+    LEAT_RETURN_IF_ERROR(step.request->prepare_start(control_));
+    step.request->start(control_);
+    is_running_ = true;
+    return {};
+}
+
+void SegmentsRun::cancel() {
+    is_cancelled_ = true;
+    if (is_running_) {
+        steps_[current_].request->cancel();
+    }
+}
+
+Result<std::vector<Value>> SegmentsRun::finish() {
+    while (current_ < steps_.size() && status_.ok()) {
+        status_ = catch_bad_alloc("run the graph", [this] { return advance(); });
+    }
+    Status status = std::exchange(status_, Status());
+    if (is_running_) {
+        is_running_ = false;
+        (void)steps_[current_].request->finish();
+    }
+    LEAT_RETURN_IF_ERROR(end(std::move(status)));
+    return take_results();
+}
+
+Status SegmentsRun::prepare(std::span<const Shape> shapes) {
+    const std::optional<KnownSegment> known = segments_.known_segment(shapes);
+    if (!known) {
+        return {};
+    }
+    LEAT_RETURN_IF_ERROR(make_request(known->step));
+    return steps_[known->step].request->select_instances(known->shapes, {});
+}
+
+void SegmentsRun::trim() {
+    for (Step& step : steps_) {
+        if (step.request != nullptr) {
+            step.request->trim();
+        }
+        for (const auto& [key, body] : step.bodies) {
+            body->trim();
+        }
+    }
+}
+
+Value SegmentsRun::input_of(const SegmentStep& step, size_t input) {
+    const int32_t slot = step.inputs[input];
+    if (slot < 0) {
+        return {};
+    }
+    return step.is_last_use[input] ? std::exchange(slots_[size_t(slot)], Value())
+                                   : slots_[size_t(slot)];
+}
+
+std::vector<Value> SegmentsRun::inputs_of(const SegmentStep& step) {
+    std::vector<Value> inputs(step.inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        inputs[i] = input_of(step, i);
+    }
+    return inputs;
+}
+
+void SegmentsRun::set_output(const SegmentStep& step, size_t output, Value value) {
+    if (step.outputs[output] >= 0) {
+        slots_[size_t(step.outputs[output])] = std::move(value);
+    }
+}
+
+Status SegmentsRun::run_step(size_t index) {
+    const SegmentStep& step = segments_.steps[index];
+    if (step.segment == nullptr) {
+        Status status = step.node.has_bodies() ? run_bodies(index) : run_values(step);
+        return status.ok() ? Status() : std::move(status).with_node(step.node.label());
+    }
+    LEAT_RETURN_IF_ERROR(prepare_segment(index));
+    LEAT_RETURN_IF_ERROR(steps_[index].request->run(control_));
+    return take_results_of_segment(index);
+}
+
+// An operator without a function on values gives its first input back.
+Status SegmentsRun::run_values(const SegmentStep& step) {
+    std::vector<Value> inputs = inputs_of(step);
+    std::vector<Value> outputs(step.outputs.size());
+    const ValueKernel kernel = step.node.def->run_values;
+    if (kernel == nullptr) {
+        outputs[0] = std::move(inputs[0]);
+    } else {
+        const int32_t slot = step.outputs[0];
+        const std::function<Result<Tensor>(DType, const Shape&)> allocate =
+            [&](DType dtype, const Shape& shape) {
+                return pool_.allocate(
+                    dtype, shape,
+                    slot < 0 ? std::string_view() : segments_.slots[size_t(slot)].name);
+            };
+        LEAT_RETURN_IF_ERROR(kernel({step.node, inputs, outputs, allocate}));
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        set_output(step, i, std::move(outputs[i]));
+    }
+    return {};
+}
+
+Status SegmentsRun::make_request(size_t index) {
+    std::unique_ptr<RequestState>& request = steps_[index].request;
+    if (request == nullptr) {
+        auto made = std::make_unique<RequestState>(segments_.steps[index].segment, place_);
+        LEAT_RETURN_IF_ERROR(made->reserve());
+        request = std::move(made);
+    }
+    return {};
+}
+
+// What a plan knows the shape of is written to the pool by its kernels.
+Status SegmentsRun::prepare_segment(size_t index) {
+    const SegmentStep& step = segments_.steps[index];
+    LEAT_RETURN_IF_ERROR(make_request(index));
+    const std::unique_ptr<RequestState>& request = steps_[index].request;
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+        LEAT_RETURN_IF_ERROR(request->bind(int(i), input_of(step, i)));
+    }
+    LEAT_RETURN_IF_ERROR(request->select_instances({}, control_));
+    const std::vector<PlanOutput>& planned = request->current()->plan().storage.outputs;
+    for (size_t i = 0; i < planned.size(); ++i) {
+        request->user_outputs[i] = {};
+        if (planned[i].fills_buffer) {
+            LEAT_ASSIGN_OR_RETURN(Tensor target,
+                                  pool_.allocate(planned[i].dtype, planned[i].shape,
+                                                 segments_.slots[size_t(step.outputs[i])].name));
+            LEAT_RETURN_IF_ERROR(request->bind_output(int(i), std::move(target)));
+        }
+    }
+    return {};
+}
+
+// Results that lie elsewhere are copied, as the next run of the segment may write there.
+Status SegmentsRun::take_results_of_segment(size_t index) {
+    const SegmentStep& step = segments_.steps[index];
+    RequestState& request = *steps_[index].request;
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+        if (request.user_outputs[i].defined()) {
+            set_output(step, i, Value(std::exchange(request.user_outputs[i], Tensor())));
+            continue;
+        }
+        LEAT_ASSIGN_OR_RETURN(Tensor copy, pooled(request.results[i].tensor(),
+                                                  segments_.slots[size_t(step.outputs[i])].name));
+        set_output(step, i, Value(std::move(copy)));
+    }
+    request.release_bindings();
+    return {};
+}
+
+Result<Tensor> SegmentsRun::pooled(const Tensor& tensor, const std::string& value) {
+    LEAT_ASSIGN_OR_RETURN(Tensor copy, pool_.allocate(tensor.dtype(), tensor.shape(), value));
+    copy_tensor(tensor, copy);
+    return copy;
+}
+
+}  // namespace leat
