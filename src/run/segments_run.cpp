@@ -55,12 +55,19 @@ void SegmentsRun::take_inputs(std::span<Value> inputs) {
     }
 }
 
-// One slot may be several results.
+// One slot may be several results: the first of them gets the value, and the others copies. A copy
+// of a sequence takes time for each of its elements.
 std::vector<Value> SegmentsRun::take_results() {
-    std::vector<Value> results;
-    results.reserve(segments_.outputs.size());
-    for (const int32_t slot : segments_.outputs) {
-        results.push_back(slots_[size_t(slot)]);
+    std::vector<Value> results(segments_.outputs.size());
+    std::vector<int32_t> result_of_slot(slots_.size(), -1);
+    for (size_t i = 0; i < results.size(); ++i) {
+        const auto slot = size_t(segments_.outputs[i]);
+        if (result_of_slot[slot] >= 0) {
+            results[i] = results[size_t(result_of_slot[slot])];
+            continue;
+        }
+        results[i] = std::move(slots_[slot]);
+        result_of_slot[slot] = int32_t(i);
     }
     std::fill(slots_.begin(), slots_.end(), Value());
     return results;
