@@ -9,6 +9,7 @@
 #include "graph/bodies.h"
 #include "ops/axis_split.h"
 #include "ops/control_flow/control_flow.h"
+#include "ops/movement/movement.h"
 #include "run/segments_run.h"
 
 namespace leat {
@@ -123,18 +124,20 @@ Shape shape_of_no_part(const TypeInfo& whole, const TypeInfo& declared, int64_t 
     return shape;
 }
 
-void copy_part(const Tensor& part, Tensor& whole, int axis, int64_t index) {
+// One index of an axis, between a whole tensor and a part of it. Elements of any type.
+void copy_index(
+    const Tensor& whole, int axis, int64_t index, const Tensor& part, bool is_into_whole) {
     const AxisSplit split = AxisSplit::make(whole.shape(), axis);
-    if (part.dtype() != DType::kString) {
-        copy_slice(split, storage_bytes(part.dtype(), split.inner).value_or(0), index,
-                   whole.mutable_bytes(), const_cast<std::byte*>(part.bytes()), true);
-        return;
-    }
-    const std::span<const std::string> from = part.data<std::string>();
-    const std::span<std::string> to = whole.mutable_data<std::string>();
-    for (int64_t outer = 0; outer < split.outer; ++outer) {
-        std::copy_n(from.begin() + outer * split.inner, split.inner,
-                    to.begin() + (outer * split.extent + index) * split.inner);
+    const TensorArg in_whole = arg_of(whole);
+    const TensorArg in_part = arg_of(part);
+    for (int64_t outer = 0; outer < split.outer && split.inner > 0; ++outer) {
+        const int64_t at = (outer * split.extent + index) * split.inner;
+        const int64_t at_part = outer * split.inner;
+        if (is_into_whole) {
+            copy_elements(whole.dtype(), in_part.data, at_part, in_whole.data, at, split.inner);
+        } else {
+            copy_elements(whole.dtype(), in_whole.data, at, in_part.data, at_part, split.inner);
+        }
     }
 }
 
@@ -264,7 +267,7 @@ Status SegmentsRun::set_stacks(const SegmentStep& step,
                                const std::vector<int64_t>& axes) {
     const GraphData& body = *step.node.body("body");
     for (size_t i = 0; i < stacks.size(); ++i) {
-        const int32_t slot = step.outputs[first + i];
+        const int32_t slot = first + i < step.outputs.size() ? step.outputs[first + i] : -1;
         if (slot < 0) {
             continue;
         }
@@ -285,7 +288,7 @@ Status SegmentsRun::set_stacks(const SegmentStep& step,
                               pool_.allocate(parts.front().dtype(),
                                              with_axis(part, axis, int64_t(parts.size())), name));
         for (size_t k = 0; k < parts.size(); ++k) {
-            copy_part(parts[k], whole, axis, int64_t(k));
+            copy_index(whole, axis, int64_t(k), parts[k], /*is_into_whole=*/true);
         }
         set_output(step, first + i, Value(std::move(whole)));
     }
@@ -373,17 +376,7 @@ Result<Tensor> SegmentsRun::slice_of(const Tensor& whole,
     std::vector<int64_t> extents(whole.shape().begin(), whole.shape().end());
     extents.erase(extents.begin() + axis);
     LEAT_ASSIGN_OR_RETURN(Tensor part, pool_.allocate(whole.dtype(), *Shape::make(extents), value));
-    const AxisSplit split = AxisSplit::make(whole.shape(), axis);
-    if (whole.dtype() == DType::kString) {
-        const std::span<const std::string> from = whole.data<std::string>();
-        for (int64_t outer = 0; outer < split.outer; ++outer) {
-            std::copy_n(from.begin() + (outer * split.extent + index) * split.inner, split.inner,
-                        part.mutable_data<std::string>().begin() + outer * split.inner);
-        }
-        return part;
-    }
-    copy_slice(split, storage_bytes(whole.dtype(), split.inner).value_or(0), index,
-               const_cast<std::byte*>(whole.bytes()), part.mutable_bytes(), false);
+    copy_index(whole, axis, index, part, /*is_into_whole=*/false);
     return part;
 }
 

@@ -215,7 +215,7 @@ std::vector<Value> SegmentsRun::inputs_of(const SegmentStep& step) {
 }
 
 void SegmentsRun::set_output(const SegmentStep& step, size_t output, Value value) {
-    if (step.outputs[output] >= 0) {
+    if (output < step.outputs.size() && step.outputs[output] >= 0) {
         slots_[size_t(step.outputs[output])] = std::move(value);
     }
 }

@@ -65,6 +65,7 @@ class SegmentsRun {
     // A copy, or the value itself where nothing needs it afterwards.
     Value input_of(const SegmentStep& step, size_t input);
     std::vector<Value> inputs_of(const SegmentStep& step);
+    // Nothing where the node does not name that output.
     void set_output(const SegmentStep& step, size_t output, Value value);
 
     Status advance();

@@ -80,6 +80,9 @@ Result<Tensor> ValuePool::allocate(DType dtype, const Shape& shape, std::string_
         store_->peak_bytes = std::max(store_->peak_bytes, store_->used_bytes);
     }
     std::byte* const data = memory.mutable_bytes();
+    if (bits_of(dtype) < 8 && *wanted > 0) {
+        data[*wanted - 1] = std::byte{0};  // bits behind the last element
+    }
     struct Lease {
         Lease(std::shared_ptr<Store> owner, Tensor lent)
             : store(std::move(owner)), memory(std::move(lent)) {}

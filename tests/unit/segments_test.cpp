@@ -210,6 +210,57 @@ TEST_P(Segments, CarryValuesThatGrow) {
     expect_grown(request, 1);
 }
 
+// The node names the states alone; what the body gives beside them is nobody's.
+TEST_P(Segments, LeaveOutStacksThatAScanDoesNotName) {
+    Graph graph("scan");
+    const ValueId state = graph.input("state", DType::kFloat32, {"n"});
+    const ValueId rows = graph.input("rows", DType::kFloat32, {"k", 1});
+    Graph body("body");
+    const ValueId before = body.input("before", DType::kFloat32, {"m"});
+    const ValueId row = body.input("row", DType::kFloat32, {1});
+    body.output("after", body.add("Concat", {before, row}, {{"axis", int64_t{0}}}));
+    body.output("part", body.add("Neg", {row}));
+    const ValueId last =
+        graph.add("Scan", {state, rows},
+                  {{"body", std::move(body)}, {"num_scan_inputs", int64_t{1}}}, "scan");
+    graph.output("y", graph.add("Neg", {last}));
+    const Result<CompiledGraph> compiled = runtime_.compile(graph, options_);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    Request request = *compiled->make_request();
+    const Tensor two = *Tensor::from<float>({2, 1}, std::vector<float>{2, 3});
+    ASSERT_TRUE(bind_all(request, {{"state", floats({1})}, {"rows", two}}).ok());
+    const Status status = request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_THAT(elements_of(request, "y"), ElementsAre(-1, -2, -3));
+}
+
+// Elements of half a byte, of parts that end in the middle of one.
+TEST_P(Segments, StackPartsOfHalfBytes) {
+    Graph graph("halves");
+    const ValueId x = graph.input("x", DType::kInt8, {3});
+    const ValueId begin = graph.input("begin", DType::kFloat32, {"n"});
+    Graph body("body");
+    (void)body.input("i", DType::kInt64, {});
+    const ValueId goes_on = body.input("goes_on", DType::kBool, {});
+    const ValueId v = body.input("v", DType::kFloat32, {"m"});
+    body.output("goes_on_out", body.add("Identity", {goes_on}));
+    body.output("v_out", body.add("Concat", {v, v}, {{"axis", int64_t{0}}}));
+    body.output("part",
+                body.add("Cast", {body.capture(graph, x)}, {{"to", int64_t(DType::kInt4)}}));
+    const ValueId count = graph.constant("count", number(3));
+    const std::vector<ValueId> last = graph.loop(count, ValueId{}, {begin}, std::move(body));
+    graph.output("v", last[0]);
+    graph.output("y", graph.add("Cast", {last[1]}, {{"to", int64_t(DType::kFloat32)}}));
+    const Result<CompiledGraph> compiled = runtime_.compile(graph, options_);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    Request request = *compiled->make_request();
+    const Tensor three = *Tensor::from<int8_t>({3}, std::vector<int8_t>{1, -2, 3});
+    ASSERT_TRUE(bind_all(request, {{"x", three}, {"begin", floats({1})}}).ok());
+    const Status status = request.run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_THAT(elements_of(request, "y"), ElementsAre(1, -2, 3, 1, -2, 3, 1, -2, 3));
+}
+
 TEST_P(Segments, RunInAQueue) {
     const CompiledGraph compiled = *runtime_.compile(growing_loop(), options_);
     RequestQueue queue = *RequestQueue::make(compiled, {.depth = 3});
