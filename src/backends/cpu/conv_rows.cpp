@@ -86,6 +86,40 @@ int64_t ImageRows::tap_offset(int64_t tap) const {
     return offset;
 }
 
+bool ImageRows::can_copy_lines(const ConvGeometry& geometry, const TensorArg& x) {
+    const int64_t channels = geometry.in_channels_per_group();
+    const WindowGeometry& window = geometry.window;
+    return x.strides[1] == 1 && window.dilation[2] == 1 && window.kernel[2] > 1 &&
+           x.strides[size_t(x.shape.rank()) - 1] == channels &&
+           window.kernel[2] * channels <= kMaxSegmentElements;
+}
+
+int64_t ImageRows::copied_floats(int64_t rows) const {
+    if (source_ == Source::kWindows) {
+        return rows * window_.kernel_count() * channels_;
+    }
+    const int64_t lines = divide_up(rows - 1, window_.output[2]) + 1;
+    return lines * window_lines() * line_floats();
+}
+
+std::vector<GemmSegment> ImageRows::segments() const {
+    std::vector<GemmSegment> segments;
+    if (source_ == Source::kWindows) {
+        return PanelGemm::plain_segments(window_.kernel_count() * channels_);
+    }
+    if (source_ == Source::kLines) {
+        for (int64_t line = 0; line < window_lines(); ++line) {
+            PanelGemm::add_segments(segments, line * line_floats(), window_.kernel[2] * channels_,
+                                    0);
+        }
+        return segments;
+    }
+    for (int64_t tap = 0; tap < window_.kernel_count(); ++tap) {
+        PanelGemm::add_segments(segments, tap_offset(tap), channels_, int32_t(tap));
+    }
+    return segments;
+}
+
 void ImageRows::advance(Position& position) const {
     for (size_t axis = kMaxSpatialRank; axis-- > 0;) {
         if (++position[axis] < window_.output[axis]) {
@@ -200,6 +234,36 @@ void ImageRows::gather_window(const float* image, const Position& position, floa
             float* to = std::fill_n(window, inside[2].begin * channels_, 0.0F);
             to = gather_taps(from, inside[2].count(), to);
             std::fill(to, window + row_floats, 0.0F);
+        }
+    }
+}
+
+// Of a line of the input, which is null where all of it is padding: columns from `first` on.
+void ImageRows::copy_line(const float* line, int64_t first, int64_t columns, float* to) const {
+    const int64_t begin = line == nullptr ? columns : std::clamp<int64_t>(-first, 0, columns);
+    const int64_t end =
+        line == nullptr ? columns : std::clamp<int64_t>(window_.input[2] - first, begin, columns);
+    std::fill(to, to + begin * channels_, 0.0F);
+    if (begin < end) {
+        std::copy_n(line + (first + begin) * channels_, (end - begin) * channels_,
+                    to + begin * channels_);
+    }
+    std::fill(to + end * channels_, to + columns * channels_, 0.0F);
+}
+
+void ImageRows::copy_lines(const float* image,
+                           const Position& first,
+                           int64_t count,
+                           float* lines) const {
+    const int64_t columns = (count - 1) * window_.stride[2] + window_.kernel[2];
+    for (int64_t tap_d = 0; tap_d < window_.kernel[0]; ++tap_d) {
+        const int64_t d = window_.origin(0, first[0]) + tap_d * window_.dilation[0];
+        const bool d_inside = d >= 0 && d < window_.input[0];
+        for (int64_t tap_h = 0; tap_h < window_.kernel[1]; ++tap_h, lines += line_floats()) {
+            const int64_t h = window_.origin(1, first[1]) + tap_h * window_.dilation[1];
+            const bool is_inside = d_inside && h >= 0 && h < window_.input[1];
+            copy_line(is_inside ? image + d * strides_[0] + h * strides_[1] : nullptr,
+                      window_.origin(2, first[2]), columns, lines);
         }
     }
 }
@@ -326,25 +390,58 @@ std::span<const GemmRow> ConvRows::block(int64_t index, GemmRow* scratch) const 
     return rows;
 }
 
-std::span<const GemmRow> ConvRows::gather(int64_t index,
-                                          const float* x,
-                                          float* windows,
-                                          GemmRow* scratch) const {
+void ConvRows::copy_lines(const float* x,
+                          Extents at,
+                          float* copied,
+                          std::span<GemmRow> rows) const {
+    image_->copy_lines(x, at, int64_t(rows.size()), copied);
+    const int64_t step = image_->window_.stride[2] * image_->channels_;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        rows[i].a_offset = int64_t(i) * step;
+    }
+}
+
+void ConvRows::copy_windows(const float* x,
+                            Extents at,
+                            float* copied,
+                            std::span<GemmRow> rows) const {
+    const int64_t k = image_->window_.kernel_count() * image_->channels_;
+    for (size_t i = 0; i < rows.size(); ++i, ++at[2]) {
+        rows[i].a_offset = int64_t(i) * k;
+        image_->gather_window(x, at, copied + rows[i].a_offset);
+    }
+}
+
+std::span<const GemmRow> ConvRows::copy(int64_t index,
+                                        const float* x,
+                                        float* copied,
+                                        GemmRow* scratch) const {
     const int64_t begin = block_begin(index);
     const int64_t end = block_begin(index + 1);
-    const int64_t k = image_->window_.kernel_count() * image_->channels_;
     const std::span<GemmRow> rows(scratch, size_t(end - begin));
+    const bool copies_lines = image_->source_ == ImageRows::Source::kLines;
+    float* to = copied;
     for (int64_t row = begin; row < end;) {
         const int64_t n = row / image_rows_;
-        const int64_t image_end = std::min((n + 1) * image_rows_, end);
+        const int64_t in_image = row % image_rows_;
+        const Extents at = position_of(in_image, image_->window_.output);
+        const int64_t count = std::min(image_->window_.output[2] - at[2], end - row);
+        const std::span<GemmRow> line = rows.subspan(size_t(row - begin), size_t(count));
         const float* image = x + n * batch_stride_;
-        ImageRows::Position at = position_of(row - n * image_rows_, image_->window_.output);
-        for (; row < image_end; ++row, image_->advance(at)) {
-            const int64_t window = (row - begin) * k;
-            const int64_t dst = n * y_batch_stride_ + image_->y_.offset(row - n * image_rows_);
-            rows[size_t(row - begin)] = {window, ~0ULL, dst, int32_t(row), 0};
-            image_->gather_window(image, at, windows + window);
+        if (copies_lines) {
+            copy_lines(image, at, to, line);
+        } else {
+            copy_windows(image, at, to, line);
         }
+        const int64_t y_offset = n * y_batch_stride_ + image_->y_.offset(in_image);
+        const int64_t y_step =
+            count > 1 ? image_->y_.offset(in_image + 1) - image_->y_.offset(in_image) : 0;
+        for (int64_t i = 0; i < count; ++i) {
+            line[size_t(i)] = {to - copied + line[size_t(i)].a_offset, ~0ULL, y_offset + i * y_step,
+                               int32_t(row + i), 0};
+        }
+        to += image_->copied_floats(copies_lines ? 1 : count);
+        row += count;
     }
     cut_tiles(rows, max_rows_);
     return rows;

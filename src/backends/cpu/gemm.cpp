@@ -11,10 +11,8 @@ namespace {
 constexpr int64_t kBlockK = 768;
 static_assert(kBlockK <= kMaxSegmentElements);
 constexpr int64_t kLineFloats = 16;
-// Rows of a block: kBlockK columns of them are 144 KiB, a fraction of any L2.
-constexpr int64_t kBlockRows = 144;
 // Copied rows of a block: 256 KiB.
-constexpr double kGatherFloats = 1 << 16;
+constexpr double kCopiedFloats = 1 << 16;
 // Work of one tile of the scheduler: 30 to 160 us at 100 GF/s.
 constexpr double kMinTaskFlops = 3e6;
 constexpr double kMaxTaskFlops = 16e6;
@@ -45,17 +43,17 @@ GemmBlocking GemmBlocking::choose(
     const double depth = double(std::max<int64_t>(k, 1));
     const double total = 2.0 * double(count) * double(m) * double(panels * table.nr) * depth;
     const double task_flops = std::clamp(total / kAimedTasks, kMinTaskFlops, kMaxTaskFlops);
-    if (source == Rows::kGathered) {
+    if (source == Rows::kCopied) {
         const double fit =
-            std::min(task_flops / (total / double(count * m)), kGatherFloats / depth);
+            std::min(task_flops / (total / double(count * m)), kCopiedFloats / depth);
         blocking.panel_blocks = 1;
         blocking.panels = panels;
         blocking.row_blocks =
-            divide_up(m, std::clamp<int64_t>(int64_t(fit), table.max_rows, kBlockRows));
+            divide_up(m, std::clamp<int64_t>(int64_t(fit), table.max_rows, kMostRows));
         blocking.rows = divide_up(m, blocking.row_blocks);
         return blocking;
     }
-    blocking.row_blocks = divide_up(m, kBlockRows);
+    blocking.row_blocks = divide_up(m, kMostRows);
     blocking.rows = divide_up(m, blocking.row_blocks);
     double fit = task_flops / (2.0 * double(blocking.rows) * depth * table.nr);
     if (m <= table.max_rows) {
@@ -211,8 +209,19 @@ Status PanelGemm::run_tile(Call& call) const {
     const Block& block = call.block;
     MicroCall& micro = call.micro;
     const int64_t nr = table_.nr;
-    const int64_t tile_columns = call.panels * nr;
+    const int64_t left = block.columns - call.panel * nr;
+    const int64_t lanes = nr / 2;
+    int64_t tile_columns = call.panels * nr;
+    // Whether a call may read and write what it finishes where that is.
+    bool is_whole = left >= tile_columns;
     float* tile = block.scratch;
+    if (!is_whole && call.panels == 1 && table_.tails[0][size_t(call.rows)] != nullptr) {
+        const int64_t vectors = divide_up(left, lanes);
+        call.kernel = table_.tails[size_t(vectors - 1)][size_t(call.rows)];
+        micro.tail_columns = int32_t(left - (vectors - 1) * lanes);
+        tile_columns = vectors * lanes;
+        is_whole = true;
+    }
     if (!call.k_block.first || !call.k_block.last) {
         const int64_t stride = divide_up(block.columns, nr) * nr;
         float* partial = block.scratch + int64_t{kMaxTileRows} * kMaxPanelsPerCall * nr +
@@ -227,20 +236,19 @@ Status PanelGemm::run_tile(Call& call) const {
         return {};
     }
     const int64_t column = block.column + call.panel * nr;
-    const bool full = (call.panel + call.panels) * nr <= block.columns;
     // A residual must not be read beyond its last column.
-    const bool first_in_registers = full || !epilogue_.has_residual();
+    const bool first_in_registers = is_whole || !epilogue_.has_residual();
     micro.bias =
         first_in_registers && epilogue_.bias() != nullptr ? epilogue_.bias() + column : nullptr;
     micro.clip = first_in_registers && epilogue_.clips();
     micro.low = epilogue_.low();
     micro.high = epilogue_.high();
     micro.residual = nullptr;
-    if (full && epilogue_.has_residual()) {
+    if (is_whole && epilogue_.has_residual()) {
         micro.residual = epilogue_.residual(*block.args) + column;
         micro.residual_stride = epilogue_.residual_stride();
     }
-    if (full && dst_column_stride_ == 1 && !epilogue_.has_more()) {
+    if (is_whole && dst_column_stride_ == 1 && !epilogue_.has_more()) {
         micro.dst = block.dst + column;
         micro.dst_stride = -1;
         call.kernel(micro);
@@ -249,17 +257,17 @@ Status PanelGemm::run_tile(Call& call) const {
     micro.dst = tile;
     micro.dst_stride = tile_columns;
     call.kernel(micro);
-    return finish_buffered(call, tile, tile_columns);
+    return finish_buffered(call, tile_columns, !first_in_registers);
 }
 
-Status PanelGemm::finish_buffered(const Call& call, const float* results, int64_t stride) const {
+Status PanelGemm::finish_buffered(const Call& call, int64_t stride, bool has_residual_left) const {
     const Block& block = call.block;
     const int64_t in_block = call.panel * table_.nr;
     const int64_t column = block.column + in_block;
     const int64_t columns = std::min(stride, block.columns - in_block);
     float* tile = block.scratch;
     const std::span<const GemmRow> rows = block.rows.subspan(size_t(call.row), size_t(call.rows));
-    if (columns < stride && epilogue_.has_residual()) {
+    if (has_residual_left) {
         for (int64_t r = 0; r < call.rows; ++r) {
             epilogue_.apply_first(*block.args, tile + r * stride, rows[size_t(r)].row, column,
                                   columns);
@@ -269,7 +277,7 @@ Status PanelGemm::finish_buffered(const Call& call, const float* results, int64_
         LEAT_RETURN_IF_ERROR(epilogue_.apply(*block.args, tile, stride, rows, column, columns));
     }
     for (int64_t r = 0; r < call.rows; ++r) {
-        const float* from = results + r * stride;
+        const float* from = tile + r * stride;
         float* to = block.dst + rows[size_t(r)].dst_offset + column * dst_column_stride_;
         if (dst_column_stride_ == 1) {
             std::copy_n(from, columns, to);

@@ -23,13 +23,16 @@ void cut_tiles(std::span<GemmRow> rows, int max_rows);
 
 // Sets of results that become one tile of the scheduler.
 struct GemmBlocking {
+    // Of a block: with the depth of a block of K they are a fraction of any L2.
+    static constexpr int64_t kMostRows = 144;
+
     int64_t row_blocks = 1;
     int64_t panel_blocks = 1;
     int64_t rows = 0;    // of a block, at most
     int64_t panels = 0;  // of a block, at most
 
-    // Gathered rows are copied by each tile: then a block has all columns.
-    enum class Rows : uint8_t { kInPlace, kGathered };
+    // Each tile copies its rows: then a block has all columns.
+    enum class Rows : uint8_t { kInPlace, kCopied };
 
     // One of `count` products of m rows, n columns and depth k. Depends on shapes only, never on
     // threads.
@@ -96,7 +99,7 @@ class PanelGemm {
     void prefetch_next_panel(Call& call, int64_t full_panels) const;
     const float* next_panel(const Call& call, int64_t full_panels) const;
     Status run_tile(Call& call) const;
-    Status finish_buffered(const Call& call, const float* tile, int64_t stride) const;
+    Status finish_buffered(const Call& call, int64_t stride, bool has_residual_left) const;
 
     const GemmTable& table_;
     std::vector<GemmSegment> segments_;

@@ -46,31 +46,34 @@ constexpr int wide_panels(int rows) {
     return fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
 }
 
-// Adds `steps` steps of K for rows at a[0..MR)[k..] to acc; kAhead: with a cache line prefetched
-// each, or one of each panel.
-template <int MR, int NP, bool kAhead>
+// Where the lanes of a call's last vector of columns are not all there. Without masks that leave
+// the memory behind a row alone, callers take whole panels and copy.
+constexpr bool kHasTails = HWY_TARGET <= HWY_AVX2;
+
+// Adds `steps` steps of K for rows at a[0..MR)[k..] to acc, of NV vectors of columns; kAhead: with
+// a cache line prefetched each, or one of each panel.
+template <int MR, int NV, bool kAhead>
 HWY_INLINE void add_steps(const MicroCall& call,
                           const float* const (&a)[MR],
                           int64_t k,
                           int64_t end,
                           const float*& b_rows,
                           const float*& ahead,
-                          V (&acc)[MR][2 * NP]) {
+                          V (&acc)[MR][NV]) {
     const F d;
     const int64_t row_stride = call.b_row_stride;
     const int64_t panel_stride = call.b_panel_stride;
     const float* HWY_RESTRICT b = b_rows;
     for (; k < end; ++k) {
-        V columns[2 * NP];
+        V columns[NV];
 #pragma GCC unroll 8
-        for (int j = 0; j < NP; ++j) {
-            columns[2 * j] = hn::LoadU(d, b + j * panel_stride);
-            columns[2 * j + 1] = hn::LoadU(d, b + j * panel_stride + kLanes);
+        for (int j = 0; j < NV; ++j) {
+            columns[j] = hn::LoadU(d, b + j / 2 * panel_stride + j % 2 * kLanes);
         }
-        if constexpr (NP > 1 && kAhead) {
+        if constexpr (NV > 2 && kAhead) {
 #pragma GCC unroll 8
-            for (int j = 0; j < NP; ++j) {
-                hwy::Prefetch(b + j * panel_stride + kStreamAhead * row_stride);
+            for (int j = 0; j < NV; j += 2) {
+                hwy::Prefetch(b + j / 2 * panel_stride + kStreamAhead * row_stride);
             }
         } else if constexpr (kAhead) {
             // To L2. Not in a function of its own: GCC 12 takes it for one without effect.
@@ -81,7 +84,7 @@ HWY_INLINE void add_steps(const MicroCall& call,
         for (int r = 0; r < MR; ++r) {
             const V x = hn::Set(d, a[r][k]);
 #pragma GCC unroll 8
-            for (int j = 0; j < 2 * NP; ++j) {
+            for (int j = 0; j < NV; ++j) {
                 acc[r][j] = hn::MulAdd(x, columns[j], acc[r][j]);
             }
         }
@@ -90,12 +93,14 @@ HWY_INLINE void add_steps(const MicroCall& call,
     b_rows = b;
 }
 
-template <int MR, int NP>
-HWY_INLINE void finish(const MicroCall& call, V (&acc)[MR][2 * NP]) {
+// kTail: the last vector of columns has call.tail_columns.
+template <int MR, int NV, bool kTail>
+HWY_INLINE void finish(const MicroCall& call, V (&acc)[MR][NV]) {
     const F d;
+    const auto tail = hn::FirstN(d, kTail ? size_t(call.tail_columns) : size_t(kLanes));
     if (call.bias != nullptr) {
 #pragma GCC unroll 8
-        for (int j = 0; j < 2 * NP; ++j) {
+        for (int j = 0; j < NV; ++j) {
             const V bias = hn::LoadU(d, call.bias + j * kLanes);
 #pragma GCC unroll 16
             for (int r = 0; r < MR; ++r) {
@@ -108,8 +113,11 @@ HWY_INLINE void finish(const MicroCall& call, V (&acc)[MR][2 * NP]) {
         for (int r = 0; r < MR; ++r) {
             const float* residual = call.residual + call.rows[r].row * call.residual_stride;
 #pragma GCC unroll 8
-            for (int j = 0; j < 2 * NP; ++j) {
-                acc[r][j] = hn::Add(acc[r][j], hn::LoadU(d, residual + j * kLanes));
+            for (int j = 0; j < NV; ++j) {
+                const float* from = residual + j * kLanes;
+                const V other =
+                    kTail && j + 1 == NV ? hn::MaskedLoad(tail, d, from) : hn::LoadU(d, from);
+                acc[r][j] = hn::Add(acc[r][j], other);
             }
         }
     }
@@ -120,7 +128,7 @@ HWY_INLINE void finish(const MicroCall& call, V (&acc)[MR][2 * NP]) {
 #pragma GCC unroll 16
         for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 8
-            for (int j = 0; j < 2 * NP; ++j) {
+            for (int j = 0; j < NV; ++j) {
                 acc[r][j] = hn::Min(high, hn::Max(low, acc[r][j]));
             }
         }
@@ -130,21 +138,25 @@ HWY_INLINE void finish(const MicroCall& call, V (&acc)[MR][2 * NP]) {
         float* dst =
             call.dst + (call.dst_stride >= 0 ? r * call.dst_stride : call.rows[r].dst_offset);
 #pragma GCC unroll 8
-        for (int j = 0; j < 2 * NP; ++j) {
-            hn::StoreU(acc[r][j], d, dst + j * kLanes);
+        for (int j = 0; j < NV; ++j) {
+            if (kTail && j + 1 == NV) {
+                hn::BlendedStore(acc[r][j], tail, d, dst + j * kLanes);
+            } else {
+                hn::StoreU(acc[r][j], d, dst + j * kLanes);
+            }
         }
     }
 }
 
-template <int MR, int NP>
+template <int MR, int NV, bool kTail>
 void micro(const MicroCall& call) {
     const F d;
-    V acc[MR][2 * NP];
+    V acc[MR][NV];
     if (call.partial_in == nullptr) {
 #pragma GCC unroll 16
         for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 8
-            for (int j = 0; j < 2 * NP; ++j) {
+            for (int j = 0; j < NV; ++j) {
                 acc[r][j] = hn::Zero(d);
             }
         }
@@ -152,7 +164,7 @@ void micro(const MicroCall& call) {
 #pragma GCC unroll 16
         for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 8
-            for (int j = 0; j < 2 * NP; ++j) {
+            for (int j = 0; j < NV; ++j) {
                 acc[r][j] = hn::LoadU(d, call.partial_in + r * call.partial_stride + j * kLanes);
             }
         }
@@ -163,7 +175,7 @@ void micro(const MicroCall& call) {
     // next: a prefetch of part of the lines then costs a fifth (docs/measurements/recurrent.md).
     const bool is_one_stream = call.b_panel_stride == kColumns &&
                                call.b_row_stride <= int64_t{kMaxPanelsPerCall} * kColumns;
-    int64_t ahead_steps = NP == 1         ? call.prefetch_lines
+    int64_t ahead_steps = NV <= 2         ? call.prefetch_lines
                           : is_one_stream ? 0
                                           : std::numeric_limits<int64_t>::max();
     for (int64_t s = 0; s < call.segment_count; ++s) {
@@ -182,17 +194,17 @@ void micro(const MicroCall& call) {
         }
         const int64_t with_prefetch = std::min<int64_t>(ahead_steps, segment.length);
         ahead_steps -= with_prefetch;
-        add_steps<MR, NP, true>(call, a, 0, with_prefetch, b, ahead, acc);
-        add_steps<MR, NP, false>(call, a, with_prefetch, segment.length, b, ahead, acc);
+        add_steps<MR, NV, true>(call, a, 0, with_prefetch, b, ahead, acc);
+        add_steps<MR, NV, false>(call, a, with_prefetch, segment.length, b, ahead, acc);
     }
     if (call.partial_out == nullptr) {
-        finish<MR, NP>(call, acc);
+        finish<MR, NV, kTail>(call, acc);
         return;
     }
 #pragma GCC unroll 16
     for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 8
-        for (int j = 0; j < 2 * NP; ++j) {
+        for (int j = 0; j < NV; ++j) {
             hn::StoreU(acc[r][j], d, call.partial_out + r * call.partial_stride + j * kLanes);
         }
     }
@@ -220,9 +232,13 @@ void pack_rows(const float* b, int64_t b_row_stride, int64_t k, int64_t columns,
 template <int MR>
 void add_kernels(GemmTable& table) {
     if constexpr (MR > 0) {
-        table.single[MR] = &micro<MR, 1>;
+        table.single[MR] = &micro<MR, 2, false>;
         table.wide_panels[MR] = wide_panels(MR);
-        table.wide[MR] = &micro<MR, wide_panels(MR)>;
+        table.wide[MR] = &micro<MR, 2 * wide_panels(MR), false>;
+        if constexpr (kHasTails) {
+            table.tails[0][MR] = &micro<MR, 1, true>;
+            table.tails[1][MR] = &micro<MR, 2, true>;
+        }
         add_kernels<MR - 1>(table);
     }
 }

@@ -65,6 +65,8 @@ struct MicroCall {
     bool clip = false;
     float low = 0;
     float high = 0;
+    int32_t tail_columns =
+        0;  // of the last vector of GemmTable::tails; no other is read or written
 };
 using MicroKernel = void (*)(const MicroCall& call);
 
@@ -76,6 +78,9 @@ struct GemmTable {
     std::array<int, kMaxTileRows + 1> wide_panels{};  // by height: panels of a call of wide[height]
     std::array<MicroKernel, kMaxTileRows + 1> single{};  // by height: one panel
     std::array<MicroKernel, kMaxTileRows + 1> wide{};
+    // By vectors (1 or 2, less 1) and height: the first columns of a panel. Null: this instruction
+    // set has no masks.
+    std::array<std::array<MicroKernel, kMaxTileRows + 1>, 2> tails{};
     // Writes [k][nr] panels of a matrix with unit column stride; missing columns become zeros.
     void (*pack_rows)(
         const float* b, int64_t b_row_stride, int64_t k, int64_t columns, float* panels) = nullptr;

@@ -2,8 +2,9 @@
 //
 // A result's row of A is its window, K = taps x channels of a group. With channels innermost and
 // enough of them, windows are read in place, a segment a tap; padded taps read zeros, and register
-// tiles hold windows with the same padding, so that most padded taps are skipped. Otherwise (few
-// channels, other layouts) each tile copies its windows first.
+// tiles hold windows with the same padding, so that most padded taps are skipped. With few channels
+// each tile copies the lines of the input that it reads, with their padding, and a window is a
+// segment of each; in other layouts it copies every window.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -56,7 +57,7 @@ class ConvKernel final : public CpuKernel {
     std::shared_ptr<const PanelGemm> gemm_;
     GemmBlocking blocking_;
     int64_t gemm_scratch_bytes_ = 0;
-    int64_t gather_bytes_ = 0;
+    int64_t copied_bytes_ = 0;
 };
 
 int64_t aligned_bytes(int64_t bytes) {
@@ -72,18 +73,19 @@ ConvKernel::ConvKernel(ConvImage image,
       rows_(image_.rows, x, y),
       gemm_(std::move(gemm)) {
     const ConvGeometry& geometry = image_.geometry;
-    const bool gathers = image_.rows->gathers();
-    const auto source = gathers ? GemmBlocking::Rows::kGathered : GemmBlocking::Rows::kInPlace;
+    const bool copies = image_.rows->copies();
+    const auto source = copies ? GemmBlocking::Rows::kCopied : GemmBlocking::Rows::kInPlace;
     blocking_ = GemmBlocking::choose(geometry.groups, rows_.count(), group_columns_, gemm_->k(),
                                      table_, source);
     rows_.cut_blocks(blocking_, table_.max_rows);
     gemm_scratch_bytes_ = aligned_bytes(gemm_->scratch_floats(blocking_.rows, blocking_.panels) *
                                         int64_t{sizeof(float)});
-    gather_bytes_ =
-        gathers ? aligned_bytes(blocking_.rows * gemm_->k() * int64_t{sizeof(float)}) : 0;
+    copied_bytes_ =
+        copies ? aligned_bytes(image_.rows->copied_floats(blocking_.rows) * int64_t{sizeof(float)})
+               : 0;
     kernel_name = table_.name;
     tile_count = geometry.groups * blocking_.row_blocks * blocking_.panel_blocks;
-    scratch_bytes = gemm_scratch_bytes_ + gather_bytes_ + blocking_.rows * int64_t{sizeof(GemmRow)};
+    scratch_bytes = gemm_scratch_bytes_ + copied_bytes_ + blocking_.rows * int64_t{sizeof(GemmRow)};
     cost_ns = gemm_cost_ns(2.0 * double(rows_.count()) * double(geometry.out_channels) *
                            double(gemm_->k()));
 }
@@ -100,17 +102,17 @@ Status ConvKernel::run_tile(const KernelArgs& args, int64_t tile) const {
     const int64_t panel_block = tile / blocking_.row_blocks % blocking_.panel_blocks;
     const int64_t group = tile / (blocking_.row_blocks * blocking_.panel_blocks);
     std::byte* scratch = args.scratch + gemm_scratch_bytes_;
-    auto* row_scratch = reinterpret_cast<GemmRow*>(scratch + gather_bytes_);
+    auto* row_scratch = reinterpret_cast<GemmRow*>(scratch + copied_bytes_);
 
     PanelGemm::Block block;
     block.args = &args;
     block.scratch = reinterpret_cast<float*>(args.scratch);
     block.dst = args.outputs[0].as<float>();
     const float* x = args.inputs[0].as<float>() + group * image_.rows->group_stride();
-    if (image_.rows->gathers()) {
-        auto* windows = reinterpret_cast<float*>(scratch);
-        block.rows = rows_.gather(row_block, x, windows, row_scratch);
-        block.a = windows;
+    if (image_.rows->copies()) {
+        auto* copied = reinterpret_cast<float*>(scratch);
+        block.rows = rows_.copy(row_block, x, copied, row_scratch);
+        block.a = copied;
     } else {
         block.rows = rows_.block(row_block, row_scratch);
         block.a = x;
@@ -167,17 +169,15 @@ Result<std::shared_ptr<const std::byte>> pack_weights(PrepareContext& context,
     return packed;
 }
 
-std::vector<GemmSegment> window_segments(const ConvGeometry& geometry, const ImageRows& rows) {
+ImageRows::Source source_of(const ConvGeometry& geometry, const TensorArg& x) {
     const int64_t taps = geometry.window.kernel_count();
-    const int64_t channels = geometry.in_channels_per_group();
-    if (rows.gathers()) {
-        return PanelGemm::plain_segments(taps * channels);
+    const bool in_place = x.strides[1] == 1 && taps <= kMaxTaps &&
+                          (taps == 1 || geometry.in_channels_per_group() >= kMinSegment);
+    if (in_place) {
+        return ImageRows::Source::kInPlace;
     }
-    std::vector<GemmSegment> segments;
-    for (int64_t tap = 0; tap < taps; ++tap) {
-        PanelGemm::add_segments(segments, rows.tap_offset(tap), channels, int32_t(tap));
-    }
-    return segments;
+    return ImageRows::can_copy_lines(geometry, x) ? ImageRows::Source::kLines
+                                                  : ImageRows::Source::kWindows;
 }
 
 Result<Epilogue> make_epilogue(PrepareContext& context) {
@@ -185,11 +185,9 @@ Result<Epilogue> make_epilogue(PrepareContext& context) {
     return Epilogue::make(context, {has_bias ? 2 : -1, 1, true}, 1, 1);
 }
 
-Result<std::shared_ptr<const PanelGemm>> make_gemm(PrepareContext& context,
-                                                   const ConvGeometry& geometry,
-                                                   const ImageRows& rows) {
+Result<std::shared_ptr<const PanelGemm>> make_gemm(PrepareContext& context, const ImageRows& rows) {
     LEAT_ASSIGN_OR_RETURN(Epilogue epilogue, make_epilogue(context));
-    return std::make_shared<const PanelGemm>(window_segments(geometry, rows), std::move(epilogue),
+    return std::make_shared<const PanelGemm>(rows.segments(), std::move(epilogue),
                                              context.outputs[0].strides[1]);
 }
 
@@ -198,7 +196,7 @@ Result<std::unique_ptr<CpuKernel>> remake_conv(PrepareContext& context, const Co
     const ConvImage& image = former.image();
     std::shared_ptr<const PanelGemm> gemm = former.gemm();
     if (!keeps_epilogue(context, 1, context.node.own_inputs())) {
-        LEAT_ASSIGN_OR_RETURN(gemm, make_gemm(context, image.geometry, *image.rows));
+        LEAT_ASSIGN_OR_RETURN(gemm, make_gemm(context, *image.rows));
     }
     context.packed_inputs |= 2;
     return std::unique_ptr<CpuKernel>(std::make_unique<ConvKernel>(
@@ -229,13 +227,8 @@ Result<std::unique_ptr<CpuKernel>> make_conv(PrepareContext& context) {
         LEAT_ASSIGN_OR_RETURN(Epilogue epilogue, make_epilogue(context));
         return make_depthwise(context, geometry, std::move(epilogue));
     }
-    const int64_t channels = geometry.in_channels_per_group();
-    const int64_t taps = geometry.window.kernel_count();
-    const bool in_place =
-        x.strides[1] == 1 && taps <= kMaxTaps && (taps == 1 || channels >= kMinSegment);
-    auto rows = std::make_shared<const ImageRows>(
-        geometry, x, y, in_place ? ImageRows::Source::kInPlace : ImageRows::Source::kGathered);
-    LEAT_ASSIGN_OR_RETURN(auto gemm, make_gemm(context, geometry, *rows));
+    auto rows = std::make_shared<const ImageRows>(geometry, x, y, source_of(geometry, x));
+    LEAT_ASSIGN_OR_RETURN(auto gemm, make_gemm(context, *rows));
     std::shared_ptr<const std::byte> packed;
     if (const auto* former = former_kernel<ConvKernel>(context)) {
         packed = former->image().packed;
