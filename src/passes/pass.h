@@ -44,6 +44,7 @@ Result<bool> remove_identities(GraphData& graph, PassContext& context);
 Result<bool> simplify_captures(GraphData& graph, PassContext& context);
 Result<bool> eliminate_common_subexpressions(GraphData& graph, PassContext& context);
 Result<bool> fuse_decomposed_operators(GraphData& graph, PassContext& context);
+Result<bool> group_sibling_picks(GraphData& graph, PassContext& context);
 Result<bool> fold_batch_norm(GraphData& graph, PassContext& context);
 Result<bool> fuse_epilogues(GraphData& graph, PassContext& context);
 Result<bool> assign_layouts(GraphData& graph, PassContext& context);

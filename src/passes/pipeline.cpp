@@ -29,6 +29,7 @@ constexpr Step kSimplify[] = {
 constexpr Step kFuse[] = {
     {"decomposed_operators", fuse_decomposed_operators},
     {"batch_norm_folding", fold_batch_norm},
+    {"sibling_picks", group_sibling_picks},
 };
 // Facts need the elements of shapes and indices; weights are left to constant folding.
 constexpr int64_t kMaxKeptElements = 1024;

@@ -38,6 +38,7 @@ constexpr NamedPass kPasses[] = {
     {"common_subexpressions", eliminate_common_subexpressions},
     {"decomposed_operators", fuse_decomposed_operators},
     {"batch_norm_folding", fold_batch_norm},
+    {"sibling_picks", group_sibling_picks},
     {"epilogue_fusion", fuse_epilogues},
     {"layout", assign_layouts},
 };
@@ -157,6 +158,7 @@ constexpr const char* kFiles[] = {
     "batch_norm_folding",
     "batch_norm_folding_arithmetic",
     "batch_norm_folding_into_norm",
+    "sibling_picks",
     "epilogue_fusion_conv",
     "epilogue_fusion_matmul",
     "layout_conv_chain",
