@@ -77,8 +77,9 @@ std::string placement_text(const CompileReport& report) {
 std::string segments_text(const CompileReport& report) {
     std::string text;
     for (const SegmentReport& segment : report.segments) {
-        text += fmt::format("  {}: {} node{}{}{}\n", text.empty() ? "segments" : "        ",
+        text += fmt::format("  {}: {} node{}{}{}{}\n", text.empty() ? "segments" : "        ",
                             segment.node_count, segment.node_count == 1 ? "" : "s",
+                            segment.is_prepared ? ", planned before the first run" : "",
                             segment.reason.empty() ? "" : ", as ", segment.reason);
     }
     return text;
@@ -86,7 +87,9 @@ std::string segments_text(const CompileReport& report) {
 
 Json segment_json(const SegmentReport& segment) {
     Json row = Json::object();
-    return row.set("nodes", segment.node_count).set("reason", segment.reason);
+    return row.set("nodes", segment.node_count)
+        .set("reason", segment.reason)
+        .set("is_prepared", segment.is_prepared);
 }
 
 std::string passes_text(const CompileReport& report) {

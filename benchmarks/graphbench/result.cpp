@@ -37,6 +37,10 @@ Json memory_json(const Session& session, const CompileReport& report) {
     json.set("arena", plan.arena_bytes);
     json.set("arena_lower_bound", plan.lower_bound_bytes);
     json.set("arena_unplanned", plan.unplanned_bytes);
+    if (!report.segments.empty()) {
+        const RunReport run = session.request->run_report();
+        json.set("pool", run.pool_bytes).set("pool_peak", run.pool_peak_bytes);
+    }
     json.set("rss_peak_after_load", session.peak_after_load_bytes);
     json.set("rss_peak", peak_memory_bytes());
     return json;
@@ -190,6 +194,10 @@ Json result_json(const Session& session,
     phases.set("prepare_ns", session.phases.prepare_ns);
     phases.set("first_run_ns", session.phases.first_run_ns);
     json.set("phases", std::move(phases));
+    Json plans = Json::object();
+    plans.set("made", report.planning.made).set("dropped", report.planning.dropped);
+    plans.set("time_ns", report.planning.time_ns);
+    json.set("plans", std::move(plans));
     json.set("memory", memory_json(session, report));
     json.set("placement", placement_json(session, report));
     json.set("pages", pages_json(session.request->placement_report()));

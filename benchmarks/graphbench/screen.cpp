@@ -80,10 +80,15 @@ std::string noise_line(const Json& result) {
 std::string memory_line(const Json& memory) {
     std::string line = fmt::format("memory: weights {}", format_bytes(memory["weights"].number()));
     line += fmt::format(", packed {}", format_bytes(memory["packed_weights"].number()));
-    line += fmt::format(", planned {} (lower bound {}, without reuse {})",
-                        format_bytes(memory["arena"].number()),
-                        format_bytes(memory["arena_lower_bound"].number()),
-                        format_bytes(memory["arena_unplanned"].number()));
+    if (!memory["pool"].is_null()) {  // in segments: no plan is that of the whole graph
+        line += fmt::format(", pool {} (in use at most {})", format_bytes(memory["pool"].number()),
+                            format_bytes(memory["pool_peak"].number()));
+    } else {
+        line += fmt::format(", planned {} (lower bound {}, without reuse {})",
+                            format_bytes(memory["arena"].number()),
+                            format_bytes(memory["arena_lower_bound"].number()),
+                            format_bytes(memory["arena_unplanned"].number()));
+    }
     return line + fmt::format(", RSS peak {}", format_bytes(memory["rss_peak"].number()));
 }
 
@@ -243,6 +248,11 @@ std::string screen_of(const Json& result, const std::string& unit_name, bool wit
                         phase_time(phases, "load_ns"), phase_time(phases, "compile_ns"),
                         phase_time(phases, "prepare_ns"), phase_time(phases, "first_run_ns"));
     text += memory_line(result["memory"]) + "\n";
+    if (!result["memory"]["pool"].is_null()) {
+        text += fmt::format("plans: {} made in {}, {} dropped\n", result["plans"]["made"].integer(),
+                            phase_time(result["plans"], "time_ns"),
+                            result["plans"]["dropped"].integer());
+    }
     text += fmt::format("placement: {}\n", result["placement"]["summary"].text());
     const Json& throughput = result["throughput"];
     int64_t streams = streams_of(result);

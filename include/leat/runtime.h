@@ -334,6 +334,17 @@ struct PlanReport {
 struct SegmentReport {
     int node_count = 0;  // after the passes
     std::string reason;  // why it has to be one by itself; empty: it is the first one
+    // Shapes of the graph's inputs alone make its plan, so that prepare() does. Others are planned
+    // in runs, when what their plans need is there.
+    bool is_prepared = false;
+};
+
+// What plans of a compiled graph have cost since compile() began: those of all its segments, for all
+// its requests.
+struct PlanningReport {
+    int64_t made = 0;
+    int64_t dropped = 0;  // of them, to keep to CompileOptions::plan_cache_bytes
+    int64_t time_ns = 0;  // in sum
 };
 
 struct CompileReport {
@@ -360,6 +371,7 @@ struct CompileReport {
     std::vector<SegmentReport> segments;
     // In the cache, the most recently used first; behind them those with default inputs open.
     std::vector<PlanReport> plans;
+    PlanningReport planning;
     CalibrationReport calibration;  // empty unless CompileOptions::calibrate asks for it
     GraphPlacement placement;       // with the shapes of the plan that was used last
     std::string summary() const { return summary_; }  // one line: "cpu 122/122 nodes, ..."
@@ -553,7 +565,9 @@ class LEAT_API Request {
     void trim();
     // What the last run of a traced graph did, node by node and tile by tile, as JSON that Perfetto
     // opens, with the pages of placement_report(); without events if the graph was compiled without
-    // CompileOptions::is_traced. A divided batch has a trace for each shard.
+    // CompileOptions::is_traced. A divided batch has a trace for each shard. A graph in segments has
+    // rows for each of them, and for nodes without a plan; of bodies that run between segments they
+    // show the last iteration.
     std::string trace_json(int shard = 0) const;
 
     struct Impl;

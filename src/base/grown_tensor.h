@@ -17,8 +17,19 @@
 
 namespace leat {
 
+// Where the memory of a GrownTensor comes from, if not from the system.
+class GrownTensorMemory {
+  public:
+    virtual ~GrownTensorMemory() = default;
+    // stored: kUint8 or kString; its elements are anything.
+    virtual Result<Tensor> allocate(DType stored, int64_t count) = 0;
+};
+
 class GrownTensor {
   public:
+    // Null: the system. Outlives the tensor's use of it.
+    void set_source(GrownTensorMemory* source) { source_ = source; }
+
     // Starts anew, without parts, in the memory that there is. Elements have whole bytes, or are
     // strings. part_bytes: of the elements that `whole` has behind its first extent.
     void begin(DType dtype, const Shape& whole, int64_t part_bytes) {
@@ -75,14 +86,27 @@ class GrownTensor {
     // The memory lives as long as the view, but begin() lets other elements be written there.
     Tensor view() const { return Tensor::view(dtype_, shape_, memory_.bytes(), memory_.owner()); }
     int64_t capacity_bytes() const { return memory_.byte_count(); }
-    // Without parts and memory.
-    void release() { *this = GrownTensor(); }
+    // Without parts and memory. Views keep that.
+    void release() {
+        GrownTensor empty;
+        empty.source_ = source_;
+        *this = std::move(empty);
+    }
 
   private:
     static constexpr int64_t kLeastBytes = 4096;
 
+    // What comes from a source goes with the run's result, and has no spare room.
+    Result<Tensor> allocate(DType stored, int64_t count) const {
+        return source_ == nullptr ? Tensor::allocate(stored, Shape({count}))
+                                  : source_->allocate(stored, count);
+    }
+
     // needed: bytes, or strings.
     Result<Tensor> allocate_with_spare(DType stored, int64_t needed) const {
+        if (source_ != nullptr) {
+            return source_->allocate(stored, needed);
+        }
         const int64_t former = memory_.dtype() == stored ? memory_.element_count() : 0;
         const int64_t most = std::numeric_limits<int64_t>::max();
         const int64_t spare = former > most - former / 4 ? most : former + former / 4;
@@ -107,8 +131,7 @@ class GrownTensor {
         if (dtype_ == DType::kString) {
             return grow_strings(used, larger_bytes);
         }
-        LEAT_ASSIGN_OR_RETURN(Tensor larger,
-                              Tensor::allocate(DType::kUint8, Shape({larger_bytes})));
+        LEAT_ASSIGN_OR_RETURN(Tensor larger, allocate(DType::kUint8, larger_bytes));
         if (used > 0) {
             std::memcpy(larger.mutable_bytes(), memory_.bytes(), size_t(used));
         }
@@ -118,9 +141,8 @@ class GrownTensor {
 
     Status grow_strings(int64_t used, int64_t larger_bytes) {
         constexpr auto kStringBytes = int64_t{sizeof(std::string)};
-        LEAT_ASSIGN_OR_RETURN(
-            Tensor larger,
-            Tensor::allocate(DType::kString, Shape({larger_bytes / kStringBytes + 1})));
+        LEAT_ASSIGN_OR_RETURN(Tensor larger,
+                              allocate(DType::kString, larger_bytes / kStringBytes + 1));
         auto* const strings = reinterpret_cast<std::string*>(memory_.mutable_bytes());
         std::move(strings, strings + used / kStringBytes,
                   reinterpret_cast<std::string*>(larger.mutable_bytes()));
@@ -132,6 +154,7 @@ class GrownTensor {
     Shape shape_;  // the first extent: parts
     int64_t part_bytes_ = 0;
     Tensor memory_;  // bytes, or strings
+    GrownTensorMemory* source_ = nullptr;
 };
 
 }  // namespace leat

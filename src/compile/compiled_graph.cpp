@@ -20,15 +20,28 @@ void add_reports(const CompiledGraph::Impl& compiled,
     }
 }
 
-void add_reports_of_segments(const CompiledGraph::Impl& compiled,
-                             std::vector<PlanReport>& reports) {
-    if (compiled.segments == nullptr) {
-        return;
-    }
-    for (const SegmentStep& step : compiled.segments->steps) {
+// Calls on_segment(const CompiledGraph::Impl&), in bodies too.
+template <class OnSegment>
+void for_each_segment(const Segments& segments, const OnSegment& on_segment) {
+    for (const SegmentStep& step : segments.steps) {
         if (step.segment != nullptr) {
-            add_reports(*step.segment, step.segment->plans.plans(), reports);
+            on_segment(*step.segment);
         }
+        for (const auto& [key, body] : step.bodies) {
+            for_each_segment(*body, on_segment);
+        }
+    }
+}
+
+void add_graph(const CompiledGraph::Impl& compiled, CompileReport& report) {
+    const PlanningReport planning = compiled.plans.planning();
+    report.planning.made += planning.made;
+    report.planning.dropped += planning.dropped;
+    report.planning.time_ns += planning.time_ns;
+    add_reports(compiled, compiled.plans.plans(), report.plans);
+    if (compiled.segments != nullptr) {
+        for_each_segment(*compiled.segments,
+                         [&](const CompiledGraph::Impl& segment) { add_graph(segment, report); });
     }
 }
 
@@ -42,10 +55,9 @@ CompileReport CompiledGraph::report() const {
     }
     report.mapped_weight_bytes = impl_->mapped == nullptr ? 0 : impl_->mapped->packed_bytes();
     const std::vector<std::shared_ptr<const Plan>> plans = impl_->plans.plans();
-    add_reports(*impl_, plans, report.plans);
-    add_reports_of_segments(*impl_, report.plans);
+    add_graph(*impl_, report);
     for (const auto& [names, opened] : impl_->opened_graphs()) {
-        add_reports(*opened, opened->plans.plans(), report.plans);
+        add_graph(*opened, report);
     }
     if (!plans.empty()) {
         report.reference_kernels = reference_kernels(*plans.front());

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <string>
+#include <unordered_map>
 
 #include "base/check.h"
+#include "base/hash_index.h"
+#include "base/split_mix.h"
 #include "graph/bodies.h"
 #include "graph/dim_symbol.h"
 
@@ -58,19 +62,29 @@ class Inference {
           options_(options),
           former_(former.facts),
           twins_(former.twins),
-          facts_(graph.values.size()) {}
+          facts_(graph.values.size()),
+          first_twin_(twins_.size(), -1),
+          alike_(twins_.size(), -1) {
+        read_.reserve(twins_.size());
+        for (size_t n = 0; n < twins_.size(); ++n) {
+            first_twin_[n] = twins_[n] < 0 ? int32_t(n) : first_twin_[size_t(twins_[n])];
+        }
+    }
 
     Status run(std::span<const ValueFact> given_inputs);
     SharedFacts take() { return std::move(facts_); }
+    NodeTwins take_alike() { return std::move(alike_); }
 
   private:
     Status set_constants();
     Status set_inputs(std::span<const ValueFact> given);
+    void set_input(ValueId id, ValueFact fact);
     Status infer(size_t index);
     // True if the node's results are what they were: taken over.
     bool take_former(const NodeData& node);
-    // True if the node's results are those of its twin, of the same operands: the facts are shared.
-    bool share_results(const NodeData& node, const NodeData& twin);
+    // True if the node's results are those of an earlier one of its kind, of the same operands: the
+    // facts are shared.
+    bool share_results(size_t index);
     bool infer_alike(const NodeData& node, const NodeData& twin) const;
     // True if the node's result has the type of one of its inputs: the fact is shared.
     bool share_type(const NodeData& node);
@@ -88,6 +102,11 @@ class Inference {
     const SharedFacts& former_;
     const NodeTwins& twins_;
     SharedFacts facts_;
+    std::unordered_map<std::string, std::shared_ptr<const ValueFact>> inputs_by_type_;
+    // By node; empty where there are no twins.
+    std::vector<int32_t> first_twin_;
+    NodeTwins alike_;
+    HashIndex read_;  // of nodes, by what they read
     // Reused from node to node.
     std::vector<const ValueFact*> inputs_;
     std::vector<ValueFact> outputs_;
@@ -186,9 +205,26 @@ Status Inference::set_inputs(std::span<const ValueFact> given) {
             // Facts outlive the caller's memory, and what is in it now.
             LEAT_ASSIGN_OR_RETURN(fact.value, copy_of(*fact.value));
         }
-        set(graph_.inputs[i], std::move(fact));
+        set_input(graph_.inputs[i], std::move(fact));
     }
     return {};
+}
+
+// Inputs of one type have one fact, so that what is computed of them may be shared.
+void Inference::set_input(ValueId id, ValueFact fact) {
+    const std::optional<Shape> shape = fact.type.fixed_shape();
+    set(id, std::move(fact));
+    std::shared_ptr<const ValueFact>& own = facts_[size_t(id.index)];
+    if (own->value || !shape) {
+        return;
+    }
+    const auto extents = std::as_bytes(shape->extents());
+    const std::string key =
+        std::string(1, char(own->type.dtype)) +
+        std::string(reinterpret_cast<const char*>(extents.data()), extents.size());
+    const bool is_former = !former_.empty() && own == former_[size_t(id.index)];
+    const auto first = inputs_by_type_.try_emplace(key, own).first;
+    own = is_former ? own : first->second;
 }
 
 const Tensor* Inference::known_value(ValueId id) const {
@@ -267,10 +303,27 @@ bool Inference::take_former(const NodeData& node) {
     return true;
 }
 
-bool Inference::share_results(const NodeData& node, const NodeData& twin) {
-    if (!infer_alike(node, twin)) {
+// By what the node reads. What no earlier node of the kind has read is kept for later ones.
+bool Inference::share_results(size_t index) {
+    if (twins_.empty()) {
         return false;
     }
+    const NodeData& node = graph_.nodes[index];
+    uint64_t hash = mixed(uint64_t(first_twin_[index]));
+    for (const ValueId id : node.inputs) {
+        const bool is_variable = id.valid() && !graph_.value(id).constant;
+        const auto at = is_variable ? uintptr_t(facts_[size_t(id.index)].get()) : uintptr_t{0};
+        hash = mixed(hash + at);
+    }
+    const uint32_t found = read_.find(size_t(hash), [&](uint32_t other) {
+        return first_twin_[other] == first_twin_[index] && infer_alike(node, graph_.nodes[other]);
+    });
+    if (found == HashIndex::kNone) {
+        read_.insert(size_t(hash), uint32_t(index));
+        return false;
+    }
+    alike_[index] = int32_t(found);
+    const NodeData& twin = graph_.nodes[found];
     for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i].valid()) {
             facts_[size_t(node.outputs[i].index)] = facts_[size_t(twin.outputs[i].index)];
@@ -357,11 +410,14 @@ bool Inference::gives_type_of(const NodeData& node, size_t input) const {
 
 Status Inference::infer(size_t index) {
     const NodeData& node = graph_.nodes[index];
-    const NodeData* twin =
-        twins_.empty() || twins_[index] < 0 ? nullptr : &graph_.nodes[size_t(twins_[index])];
-    if (take_former(node) || (twin != nullptr && share_results(node, *twin)) || share_type(node)) {
+    if (take_former(node)) {
         return {};
     }
+    if (share_results(index) || share_type(node)) {
+        return {};
+    }
+    const NodeData* twin =
+        twins_.empty() || twins_[index] < 0 ? nullptr : &graph_.nodes[size_t(twins_[index])];
     inputs_.clear();
     for (ValueId id : node.inputs) {
         inputs_.push_back(id.valid() ? facts_[size_t(id.index)].get() : nullptr);
@@ -440,9 +496,13 @@ Result<std::vector<ValueFact>> infer_graph(const GraphData& graph,
 Result<SharedFacts> infer_graph_again(const GraphData& graph,
                                       std::span<const ValueFact> given_inputs,
                                       const InferenceOptions& options,
-                                      const FormerInference& former) {
+                                      const FormerInference& former,
+                                      NodeTwins* alike) {
     Inference inference(graph, options, former);
     LEAT_RETURN_IF_ERROR(inference.run(given_inputs));
+    if (alike != nullptr) {
+        *alike = inference.take_alike();
+    }
     return inference.take();
 }
 

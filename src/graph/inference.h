@@ -40,12 +40,14 @@ struct FormerInference {
 };
 
 // The same, with what is known of other given inputs: a node whose inputs have the facts they had
-// is not looked at, and keeps its results'; one whose inputs have the facts of its twin's gets the
-// twin's.
+// is not looked at, and keeps its results'; one whose inputs have the facts of those of an earlier
+// node, which is its twin or a twin of that, gets that one's. alike: by node that one, or -1; null:
+// nobody asks.
 Result<SharedFacts> infer_graph_again(const GraphData& graph,
                                       std::span<const ValueFact> given_inputs,
                                       const InferenceOptions& options,
-                                      const FormerInference& former);
+                                      const FormerInference& former,
+                                      NodeTwins* alike = nullptr);
 
 // True only if both are known to say the same, but for symbolic elements: large values are not
 // compared.

@@ -45,9 +45,8 @@ bool same_step(const EpilogueStep& a, const EpilogueStep& b) {
            a.result_is_rhs == b.result_is_rhs && same_attributes(a.attributes, b.attributes);
 }
 
-bool same_type(const TypeInfo& a, const TypeInfo& b) {
-    return a.is_tensor() && b.is_tensor() && a.dtype == b.dtype && a.dims && b.dims &&
-           std::equal(a.dims->begin(), a.dims->end(), b.dims->begin(), b.dims->end(), same_dim);
+bool is_open_dim(const TypeInfo& declared, size_t axis) {
+    return declared.dims && axis < declared.dims->size() && !(*declared.dims)[axis].is_fixed();
 }
 
 class TwinSearch {
@@ -99,7 +98,7 @@ class TwinSearch {
             return std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(),
                               [this](ValueId one, ValueId other) {
                                   return one.valid() == other.valid() &&
-                                         (!one.valid() || same_type(type(one), type(other)));
+                                         (!one.valid() || have_same_type(one, other));
                               });
         };
         return a.own_input_count == b.own_input_count && same_values(a.inputs, b.inputs) &&
@@ -109,6 +108,25 @@ class TwinSearch {
     }
 
     const TypeInfo& type(ValueId id) const { return facts_[size_t(id.index)]->type; }
+
+    // Extents that the graph leaves open are others in each plan: whether they are equal in this
+    // one says nothing.
+    bool have_same_type(ValueId one, ValueId other) const {
+        const TypeInfo& a = type(one);
+        const TypeInfo& b = type(other);
+        if (!a.is_tensor() || !b.is_tensor() || a.dtype != b.dtype || !a.dims || !b.dims ||
+            a.dims->size() != b.dims->size()) {
+            return false;
+        }
+        for (size_t axis = 0; axis < a.dims->size(); ++axis) {
+            const bool are_open = is_open_dim(graph_.value(one).type, axis) &&
+                                  is_open_dim(graph_.value(other).type, axis);
+            if (!are_open && !same_dim((*a.dims)[axis], (*b.dims)[axis])) {
+                return false;
+            }
+        }
+        return true;
+    }
 
     const GraphData& graph_;
     const SharedFacts& facts_;

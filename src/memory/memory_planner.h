@@ -80,6 +80,8 @@ struct LayoutRequest {
     RunAhead run_ahead = RunAhead::kUnlimited;
     // Its arrangement is taken over. A planner with the same order made it for the same run_ahead.
     const MemoryLayout* former = nullptr;
+    // Of an arena that is so much higher than any has to be, no search makes a lower one.
+    int64_t spare_bytes = 0;
     // A longer search, where the first plan has more bytes and some plan may be within.
     std::optional<int64_t> limit_bytes = {};
     int64_t most_bytes = std::numeric_limits<int64_t>::max();

@@ -30,7 +30,8 @@ Result<PlanMemory> LayoutChooser::choose(const LayoutWish& wish) const {
     const int64_t wanted_bytes =
         wish.overlaps_devices
             ? wish.limit_bytes
-            : std::min(wish.limit_bytes, int64_t(kOverlapBytes * double(planner_->peak_bytes())));
+            : std::min(wish.limit_bytes,
+                       int64_t(kOverlapBytes * double(planner_->peak_bytes())) + wish.spare_bytes);
     const auto is_good = [&](const MemoryLayout& layout) -> Result<bool> {
         if (layout.plan.height_bytes > wanted_bytes || !wish.fits_elsewhere) {
             return layout.plan.height_bytes <= wanted_bytes;
@@ -39,9 +40,10 @@ Result<PlanMemory> LayoutChooser::choose(const LayoutWish& wish) const {
     };
     if (wish.former != nullptr && planner_->has_order_of(*wish.former->planner)) {
         const RunAhead run_ahead = wish.former->run_ahead;
-        LEAT_ASSIGN_OR_RETURN(
-            MemoryLayout layout,
-            planner_->lay_out({.run_ahead = run_ahead, .former = &wish.former->layout}));
+        LEAT_ASSIGN_OR_RETURN(MemoryLayout layout,
+                              planner_->lay_out({.run_ahead = run_ahead,
+                                                 .former = &wish.former->layout,
+                                                 .spare_bytes = wish.spare_bytes}));
         LEAT_ASSIGN_OR_RETURN(const bool is_taken, is_good(layout));
         if (is_taken) {
             return PlanMemory{planner_, std::move(layout), run_ahead};

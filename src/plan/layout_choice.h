@@ -34,6 +34,9 @@ struct LayoutWish {
     bool overlaps_devices = false;
     int64_t limit_bytes = 0;             // of the arena; may be negative
     const PlanMemory* former = nullptr;  // of an earlier plan with other sizes; null: there is none
+    // Of an arena that is so much higher than the former plan's arrangement allows, no search makes
+    // a lower one.
+    int64_t spare_bytes = 0;
     // Whether what the layout's waits make of memory elsewhere fits there; empty: it does.
     std::function<Result<bool>(const StepWaits&)> fits_elsewhere = nullptr;
 };

@@ -26,15 +26,24 @@ uint64_t hash_of(const PlanKey& key) {
     return hash;
 }
 
+void PlanCache::share(std::shared_ptr<PlanBudget> budget) {
+    budget->held_bytes += held_bytes_;
+    budget_->held_bytes -= held_bytes_;
+    budget_ = std::move(budget);
+}
+
 PlanCache::PlanPtr PlanCache::use(const PlanKey& key) {
     const auto at = by_key_.find(&key);
     if (at == by_key_.end()) {
         return nullptr;
     }
-    plans_.splice(plans_.begin(), plans_, at->second);
-    const PlanPtr& plan = plans_.front().plan;
-    groups_.find(key.group)->second.newest = plan;
-    return plan;
+    Held& held = *at->second;
+    used_again_.splice(used_again_.begin(), list_of(held), at->second);
+    again_bytes_ += held.is_used_again ? 0 : held.own_bytes;
+    held.is_used_again = true;
+    held.last_use = ++uses_;
+    groups_.find(key.group)->second.newest = held.plan;
+    return held.plan;
 }
 
 PlanCache::PlanPtr PlanCache::find_newest(int group) const {
@@ -45,27 +54,56 @@ PlanCache::PlanPtr PlanCache::find_newest(int group) const {
 PlanCache::Plans PlanCache::keep(const PlanPtr& plan) {
     Plans evicted;
     Plans added;
-    added.push_back({plan, plan->own_bytes()});
+    added.push_back({plan, plan->own_bytes(), ++uses_});
     Group& group = groups_[plan->key.group];
     by_key_.emplace(&plan->key, added.begin());  // the last that needs memory
     held_bytes_ += added.front().own_bytes;
-    plans_.splice(plans_.begin(), added);
+    budget_->held_bytes += added.front().own_bytes;
+    used_once_.splice(used_once_.begin(), added);
     group.newest = plan;
     if (!bounds_.empty() && plan->key.shapes == bounds_) {
         cover(*plan, group.room_at_bounds);
     }
-    while (held_bytes_ > most_bytes_ && plans_.size() > 1) {
-        const Held& oldest = plans_.back();
-        by_key_.erase(&oldest.plan->key);
-        held_bytes_ -= oldest.own_bytes;
-        // Where that was the newest of its group, all others of the group went before it.
-        PlanPtr& newest = groups_.find(oldest.plan->key.group)->second.newest;
-        if (newest == oldest.plan) {
-            newest = nullptr;
+    while (budget_->held_bytes > budget_->most_bytes) {
+        Plans* const list = next_to_go();
+        if (list == nullptr) {
+            break;
         }
-        evicted.splice(evicted.end(), plans_, std::prev(plans_.end()));
+        evict(*list, evicted);
     }
     return evicted;
+}
+
+PlanCache::Plans* PlanCache::next_to_go() {
+    const bool has_once = used_once_.size() > 1;  // the first one has just come
+    const bool has_many_again = again_bytes_ > budget_->most_bytes / 4 * 3;
+    if (has_once && !has_many_again) {
+        return &used_once_;
+    }
+    return !used_again_.empty() ? &used_again_ : has_once ? &used_once_ : nullptr;
+}
+
+void PlanCache::evict(Plans& from, Plans& evicted) {
+    const Held& oldest = from.back();
+    by_key_.erase(&oldest.plan->key);
+    held_bytes_ -= oldest.own_bytes;
+    budget_->held_bytes -= oldest.own_bytes;
+    again_bytes_ -= oldest.is_used_again ? oldest.own_bytes : 0;
+    PlanPtr& newest = groups_.find(oldest.plan->key.group)->second.newest;
+    const bool was_newest = newest == oldest.plan;
+    evicted.splice(evicted.end(), from, std::prev(from.end()));
+    ++planning_.dropped;
+    if (!was_newest) {
+        return;
+    }
+    newest = nullptr;
+    uint64_t last_use = 0;
+    for_each([&](const Held& held) {
+        if (held.plan->key.group == evicted.back().plan->key.group && held.last_use > last_use) {
+            newest = held.plan;
+            last_use = held.last_use;
+        }
+    });
 }
 
 Result<PlanCache::PlanPtr> PlanCache::find_or_make(const PlanKey& key,
@@ -86,6 +124,8 @@ Result<PlanCache::PlanPtr> PlanCache::find_or_make(const PlanKey& key,
                 return other;
             }
             evicted = keep(plan);
+            ++planning_.made;
+            planning_.time_ns += plan->report.plan_time_ns;
             return plan;
         });
 }
@@ -100,11 +140,14 @@ void PlanCache::add(const PlanPtr& plan) {
 
 std::vector<PlanCache::PlanPtr> PlanCache::plans() const {
     const std::lock_guard lock(flights_.mutex());
-    std::vector<PlanPtr> plans;
-    plans.reserve(plans_.size());
-    for (const Held& held : plans_) {
-        plans.push_back(held.plan);
-    }
+    std::vector<const Held*> by_use;
+    by_use.reserve(by_key_.size());
+    for_each([&](const Held& held) { by_use.push_back(&held); });
+    std::sort(by_use.begin(), by_use.end(),
+              [](const Held* a, const Held* b) { return a->last_use > b->last_use; });
+    std::vector<PlanPtr> plans(by_use.size());
+    std::transform(by_use.begin(), by_use.end(), plans.begin(),
+                   [](const Held* held) { return held->plan; });
     return plans;
 }
 
@@ -113,15 +156,20 @@ PlanCache::PlanPtr PlanCache::newest(int group) const {
     return find_newest(group);
 }
 
+PlanningReport PlanCache::planning() const {
+    const std::lock_guard lock(flights_.mutex());
+    return planning_;
+}
+
 RequestRoom PlanCache::request_room(int group) const {
     const std::lock_guard lock(flights_.mutex());
     const auto known = groups_.find(group);
     RequestRoom room = known == groups_.end() ? RequestRoom() : known->second.room_at_bounds;
-    for (const Held& held : plans_) {
+    for_each([&](const Held& held) {
         if (held.plan->key.group == group) {
             cover(*held.plan, room);
         }
-    }
+    });
     return room;
 }
 

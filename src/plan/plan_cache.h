@@ -1,6 +1,8 @@
 // PlanCache: the plans of one graph that were used last, and those that are being made.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -20,6 +22,13 @@ struct RequestRoom {
     int64_t scratch_bytes = 0;
 };
 
+// The bytes of plans of several caches together, those of the segments of a graph.
+struct PlanBudget {
+    explicit PlanBudget(int64_t most) : most_bytes(most) {}
+    const int64_t most_bytes;
+    std::atomic<int64_t> held_bytes{0};
+};
+
 // A number that equal keys share, and others hardly ever do.
 uint64_t hash_of(const PlanKey& key);
 
@@ -30,10 +39,16 @@ uint64_t hash_of(const PlanKey& key);
 // runs on an executor end without any helper. A thread that makes another plan waits for nobody.
 class PlanCache {
   public:
-    // Holds the plans used last that fit into `most_bytes`, and always the last one. `bounds`:
-    // shapes_at_bounds() of the graph.
+    // Holds the plans used last that fit into `most_bytes`, and always the last one. Of those that
+    // were used again, which have three quarters of the room, none goes for one that may be used
+    // once, as that of a value which grows in each run. `bounds`: shapes_at_bounds() of the graph.
     PlanCache(int64_t most_bytes, std::vector<Shape> bounds)
-        : most_bytes_(most_bytes), bounds_(std::move(bounds)) {}
+        : budget_(std::make_shared<PlanBudget>(most_bytes)), bounds_(std::move(bounds)) {}
+    ~PlanCache() { budget_->held_bytes -= held_bytes_; }
+    PlanCache(const PlanCache&) = delete;
+    PlanCache& operator=(const PlanCache&) = delete;
+    // While nobody else uses the cache.
+    void share(std::shared_ptr<PlanBudget> budget);
 
     using PlanPtr = std::shared_ptr<const Plan>;
     // `former`: the plan of the same group that was used last; null: the group has none.
@@ -49,6 +64,8 @@ class PlanCache {
     std::vector<PlanPtr> plans() const;
     // The one of the group that was used last; null: there is none.
     PlanPtr newest(int group) const;
+    // Without the plans that add() got.
+    PlanningReport planning() const;
     // For the plans of the group that are held, and for those at the bounds, held or not.
     RequestRoom request_room(int group) const;
 
@@ -56,6 +73,8 @@ class PlanCache {
     struct Held {
         PlanPtr plan;
         int64_t own_bytes = 0;
+        uint64_t last_use = 0;
+        bool is_used_again = false;
     };
     using Plans = std::list<Held>;
     struct Group {
@@ -70,20 +89,34 @@ class PlanCache {
     };
 
     // All under the mutex.
+    Plans& list_of(const Held& held) { return held.is_used_again ? used_again_ : used_once_; }
     PlanPtr use(const PlanKey& key);
     PlanPtr find_newest(int group) const;
     // A plan that is not held. Gives back those that no longer have room. Without memory nothing is
     // changed.
     Plans keep(const PlanPtr& plan);
+    // The list that has the next plan to go at its end; null: all that is left is the last one.
+    Plans* next_to_go();
+    void evict(Plans& from, Plans& evicted);
+    template <class OnPlan>
+    void for_each(const OnPlan& on_plan) const {
+        for (const Plans* list : {&used_once_, &used_again_}) {
+            std::for_each(list->begin(), list->end(), on_plan);
+        }
+    }
 
-    const int64_t most_bytes_;
+    std::shared_ptr<PlanBudget> budget_;
     const std::vector<Shape> bounds_;  // empty: there are none
     SingleFlight<PlanKey, PlanPtr> flights_{"the plan for these shapes"};
     // Guarded by the mutex of `flights_`.
-    Plans plans_;  // the one used last first
+    Plans used_once_;  // each list: the one used last first
+    Plans used_again_;
+    uint64_t uses_ = 0;
+    int64_t again_bytes_ = 0;
     std::unordered_map<const PlanKey*, Plans::iterator, HashOfKey, SameKey> by_key_;
     int64_t held_bytes_ = 0;
     std::map<int, Group> groups_;
+    PlanningReport planning_;
 };
 
 }  // namespace leat

@@ -37,6 +37,8 @@ struct PlanContext {
     std::span<const std::vector<ValueFact>> further_facts = {};
     // Of a node's body, whose arena is in that of the graph around: that has the limit.
     bool is_body = false;
+    // Bytes of the arena that are not worth the time of a search.
+    int64_t spare_arena_bytes = 0;
 
     // The graph that plans have steps for. Its values are those of `whole`.
     const GraphData& graph() const { return placed.cut == nullptr ? whole : *placed.cut; }

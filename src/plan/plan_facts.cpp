@@ -21,14 +21,15 @@ std::shared_ptr<const NodeTwins> twins_for(const PlanContext& context) {
 
 Result<SharedFacts> infer_values(const PlanContext& context,
                                  std::span<const ValueFact> input_facts,
-                                 const NodeTwins* twins) {
+                                 const NodeTwins* twins,
+                                 NodeTwins& alike) {
     static const NodeTwins kNoTwins;
     // Shapes were checked already; those of a shard may be other than the declared ones.
     InferenceOptions options;
     options.checks_extents = false;
     return infer_graph_again(
         context.whole, input_facts, options,
-        {context.seed->facts.values.list(), twins == nullptr ? kNoTwins : *twins});
+        {context.seed->facts.values.list(), twins == nullptr ? kNoTwins : *twins}, &alike);
 }
 
 IdVector<ValueId, bool> find_known_values(const PlanContext& context, const PlanFacts& facts) {
@@ -68,7 +69,7 @@ Result<PlanFacts> find_facts(const PlanContext& context, std::span<const ValueFa
     PlanFacts facts;
     facts.twins = twins_for(context);
     LEAT_ASSIGN_OR_RETURN(SharedFacts values,
-                          infer_values(context, input_facts, facts.twins.get()));
+                          infer_values(context, input_facts, facts.twins.get(), facts.alike));
     facts.values = IdVector<ValueId, std::shared_ptr<const ValueFact>>(std::move(values));
     facts.known = find_known_values(context, facts);
     const PlanFacts& before = context.seed->facts;

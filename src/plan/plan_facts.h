@@ -13,8 +13,9 @@ namespace leat {
 struct PlanFacts {
     IdVector<ValueId, std::shared_ptr<const ValueFact>> values;
     std::shared_ptr<const NodeTwins> twins;  // null: there was no earlier plan to find them by
-    IdVector<ValueId, bool> known;           // no step computes it
-    IdVector<NodeId, bool> needed;           // some output needs it
+    NodeTwins alike;  // by node: an earlier one of the same operands; -1: none was looked for
+    IdVector<ValueId, bool> known;  // no step computes it
+    IdVector<NodeId, bool> needed;  // some output needs it
 
     const ValueFact& of(ValueId id) const { return *values[id]; }
     // Equal facts of several plans are one object.
@@ -26,10 +27,14 @@ struct PlanFacts {
         const ValueData& data = graph.value(id);
         return data.constant ? *data.constant : *of(id).value;
     }
-    // An earlier node that was like this one when twins were looked for; invalid: there is none.
+    // An earlier node that may be like this one: of the same operands in this plan, or what was so
+    // when twins were looked for; invalid: there is none.
     NodeId twin_of(const PlanContext& context, NodeId node) const {
-        const bool has_twins = twins != nullptr && context.placed.cut == nullptr;
-        return has_twins ? NodeId{(*twins)[size_t(node.index)]} : NodeId{};
+        const auto at = size_t(node.index);
+        if (twins == nullptr || context.placed.cut != nullptr) {
+            return {};
+        }
+        return {alike[at] >= 0 ? alike[at] : (*twins)[at]};
     }
 };
 

@@ -78,6 +78,7 @@ Result<PlanMemory> place_memory(const PlanContext& context,
         context.is_body && (context.memory_limit.total_bytes > 0 || !work.devices.memories.empty());
     wish.limit_bytes = takes_least ? 0 : arena_limit(context.memory_limit, besides);
     wish.overlaps_devices = work.overlaps_devices;
+    wish.spare_bytes = context.spare_arena_bytes;
     wish.former = seed.memory.planner == nullptr ? nullptr : &seed.memory;
     if (!work.devices.memories.empty()) {
         wish.fits_elsewhere = [&](const StepWaits& waits) {

@@ -21,7 +21,8 @@ class Region;
 
 struct PlanStep {
     const NodeData* node = nullptr;
-    const HostKernel* kernel = nullptr;  // of PlanWork::kernels
+    const HostKernel* kernel = nullptr;  // of PlanWork::kernels: its number is
+    int32_t kernel_number = -1;
     const DeviceStep* device = nullptr;  // the kernel, if a device carries it out
     const Region* region = nullptr;      // the kernel, if it runs bodies that have plans
     int32_t first_arg = 0;               // index of its inputs, then its outputs, in PlanWork::args
@@ -31,6 +32,9 @@ struct PlanStep {
     int32_t own_memory = -1;   // of PlanWork::own_memories, if it has any
     bool is_transfer = false;  // its node is one of DevicePlan::transfer_nodes
     double cost_ns = 0;        // of the whole step on one worker, as the program was made with
+    // As PrepareContext has them.
+    uint64_t packed_inputs = 0;
+    uint64_t unaligned_inputs = 0;
 };
 
 // Bytes in the arena that one step alone uses: HostKernel::shared_bytes.
@@ -42,8 +46,9 @@ struct OwnMemory {
 
 struct PlanWork {
     std::vector<PlanStep> steps;
-    std::vector<std::unique_ptr<const HostKernel>> kernels;  // steps may share them
-    std::vector<TensorArg> args;                             // data is null unless constant
+    // Steps may share them, and so may plans of the same graph.
+    std::vector<std::shared_ptr<const HostKernel>> kernels;
+    std::vector<TensorArg> args;  // data is null unless constant
     std::vector<Tensor> constants;
     IdVector<ValueId, int32_t> constant_of_value;  // index in `constants`; -1: none
     // A node reads it, or the graph gives it out; empty: nobody has asked.

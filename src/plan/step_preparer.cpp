@@ -174,6 +174,9 @@ class StepPreparer {
         PlanStep step = step_for(id);
         const PlanStep& other = work_.steps[size_t(at)];
         step.kernel = other.kernel;
+        step.kernel_number = other.kernel_number;
+        step.packed_inputs = other.packed_inputs;
+        step.unaligned_inputs = other.unaligned_inputs;
         step.device = other.device;
         const auto first = size_t(other.first_arg);
         const auto count = size_t(step.input_count) + size_t(step.output_count);
@@ -207,18 +210,74 @@ class StepPreparer {
         const NodeData& node = graph_.node(id);
         PlanStep step = step_for(id);
         LEAT_RETURN_IF_ERROR(describe_operands(node));
+        const FormerStep former = step_before(id);
+        if (takes_former_kernel(node, former)) {
+            const PlanStep& before = *steps_before_[id];
+            step.packed_inputs = before.packed_inputs;
+            step.unaligned_inputs = before.unaligned_inputs;
+            LEAT_RETURN_IF_ERROR(bind_constants(node, step));
+            return add_step(step, context_.seed->work.kernels[size_t(before.kernel_number)]);
+        }
         const std::span<TensorArg> all(step_args_);
         PrepareContext prepare{node, all.subspan(0, node.inputs.size()),
                                all.subspan(node.inputs.size()), step_constants_, context_.weights};
-        prepare.former = step_before(id);
+        prepare.former = former;
         prepare.workers = context_.workers;
         LEAT_ASSIGN_OR_RETURN(std::unique_ptr<HostKernel> kernel, prepare_kernel(prepare, step));
-        step.kernel = kernel.get();
-        LEAT_RETURN_IF_ERROR(bind_constants(prepare));
+        step.packed_inputs = prepare.packed_inputs;
+        step.unaligned_inputs = prepare.unaligned_inputs;
+        LEAT_RETURN_IF_ERROR(bind_constants(node, step));
         LEAT_RETURN_IF_ERROR(complete_kernel(prepare, *kernel));
+        return add_step(step, std::move(kernel));
+    }
+
+    // True if the step in the seed has the same arguments, and its kernel lives without that plan:
+    // its constants are those of the graph, which no plan computed or copied. What runs on a
+    // device, or has bodies, is made for one plan.
+    bool takes_former_kernel(const NodeData& node, const FormerStep& former) const {
+        if (former.kernel == nullptr || node.has_bodies() || cluster_of(node) >= 0 ||
+            !has_same_arguments(former)) {
+            return false;
+        }
+        const PlanStep& before = *steps_before_[id_of(graph_, node)];
+        bool has_lasting_constants = true;
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            const ValueId id = node.inputs[i];
+            const bool is_known = id.valid() && facts_.known[id];
+            const std::optional<Tensor>* const constant =
+                is_known ? &graph_.value(id).constant : nullptr;
+            has_lasting_constants =
+                has_lasting_constants &&
+                (!is_known ||
+                 (constant->has_value() &&
+                  (step_args_[i].data == nullptr || step_args_[i].data == (*constant)->bytes())));
+        }
+        return has_lasting_constants && before.node == &node && before.device == nullptr &&
+               before.region == nullptr;
+    }
+
+    bool has_same_arguments(const FormerStep& former) const {
+        const size_t inputs = former.inputs.size();
+        const auto own = std::span(step_args_);
+        return own.size() == inputs + former.outputs.size() &&
+               std::equal(former.inputs.begin(), former.inputs.end(), own.begin(),
+                          is_described_as) &&
+               std::equal(former.outputs.begin(), former.outputs.end(),
+                          own.begin() + ptrdiff_t(inputs), is_described_as);
+    }
+
+    static bool is_described_as(const TensorArg& a, const TensorArg& b) {
+        return a.dtype == b.dtype && a.grows == b.grows && a.shape == b.shape &&
+               std::equal(a.strides.begin(), a.strides.begin() + a.shape.rank(), b.strides.begin());
+    }
+
+    // With step_args_, to which its constants have been bound.
+    Status add_step(PlanStep step, std::shared_ptr<const HostKernel> kernel) {
+        step.kernel = kernel.get();
+        step.kernel_number = int32_t(work_.kernels.size());
         if (kernel->shared_bytes > 0) {
             step.own_memory = int32_t(work_.own_memories.size());
-            work_.own_memories.push_back({&node, kernel->shared_bytes});
+            work_.own_memories.push_back({step.node, kernel->shared_bytes});
         }
         work_.kernels.push_back(std::move(kernel));
         work_.args.insert(work_.args.end(), step_args_.begin(), step_args_.end());
@@ -250,12 +309,12 @@ class StepPreparer {
     }
 
     // As the prepared kernel reads them.
-    Status bind_constants(const PrepareContext& prepared) {
-        for (size_t i = 0; i < prepared.node.inputs.size(); ++i) {
-            const ValueId id = prepared.node.inputs[i];
-            if (has_bit(prepared.packed_inputs, i)) {
+    Status bind_constants(const NodeData& node, const PlanStep& step) {
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            const ValueId id = node.inputs[i];
+            if (has_bit(step.packed_inputs, i)) {
                 step_args_[i].data = nullptr;
-            } else if (step_constants_[i] != nullptr && has_bit(prepared.unaligned_inputs, i)) {
+            } else if (step_constants_[i] != nullptr && has_bit(step.unaligned_inputs, i)) {
                 step_args_[i].data = const_cast<std::byte*>(constants_.of(id).bytes());
             } else if (step_constants_[i] != nullptr) {
                 LEAT_ASSIGN_OR_RETURN(step_args_[i].data,

@@ -53,16 +53,19 @@ PlanContext CompiledGraph::Impl::plan_context(int group) const {
         has_one_copy ? runtime->weights.default_target() : runtime->weight_target(threads);
     const WeightTargets* others =
         has_one_copy || weight_targets.empty() ? nullptr : &weight_targets[size_t(group)];
-    return {graph,
-            placed,
-            options,
-            PlacedWeights(runtime->weights, weights, others, mapped.get()),
-            {options.memory_limit_bytes, base_report.weight_bytes, requests_at_a_time(options)},
-            cost_factors,
-            options.runs_serially ? 1 : threads.executor->worker_count(),
-            threads.home && weights.domain == threads.home ? domains.at(*threads.home).os_node : -1,
-            domains.places() && !threads.home,
-            runtime->observer.get()};
+    PlanContext context{
+        graph,
+        placed,
+        options,
+        PlacedWeights(runtime->weights, weights, others, mapped.get()),
+        {options.memory_limit_bytes, base_report.weight_bytes, requests_at_a_time(options)},
+        cost_factors,
+        options.runs_serially ? 1 : threads.executor->worker_count(),
+        threads.home && weights.domain == threads.home ? domains.at(*threads.home).os_node : -1,
+        domains.places() && !threads.home,
+        runtime->observer.get()};
+    context.spare_arena_bytes = spare_arena_bytes;
+    return context;
 }
 
 std::vector<ValueFact> CompiledGraph::Impl::input_facts(

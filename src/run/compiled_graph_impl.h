@@ -47,6 +47,8 @@ struct CompiledGraph::Impl {
     // As compile() got it, for open_defaults(); null: it has no default inputs.
     std::shared_ptr<const Graph> given;
     std::atomic<int> request_count{0};  // that live
+    // Of plans that runs wait for, as they are of a segment whose shapes data decide.
+    int64_t spare_arena_bytes = 0;
     // Null: it is one segment, whose plans this object has.
     std::shared_ptr<const Segments> segments;
     PlanCache plans;

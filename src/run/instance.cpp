@@ -277,24 +277,48 @@ std::vector<FlightTime> Instance::flights() const {
     return flights;
 }
 
-std::string Instance::trace_json(std::span<const scheduler::TraceCounters> counters,
-                                 const PlacementForecast& forecast) const {
-    std::vector<std::string> names;
-    names.reserve(plan_->program.tasks.size());
-    for (const StepTask& task : plan_->program.tasks) {
-        std::string& name = names.emplace_back();
-        if (task.kind == StepTask::Kind::kSubmit) {
-            name = "submit ";
-        } else if (task.kind == StepTask::Kind::kFinish) {
-            name = "finish ";
-        }
-        name += trace_name(*plan_->work.steps[size_t(task.step)].node);
-    }
-    DeviceTrace devices = device_trace(*plan_, flights(), forecast, state_.trace().begin_ns);
-    for_each_region(*plan_, states_, [&devices](const PlanStep& /*step*/, RegionState& region) {
-        region.add_trace("", devices.rows);
+std::string Instance::task_name(size_t task) const {
+    const StepTask& of = plan_->program.tasks[task];
+    const char* const kind = of.kind == StepTask::Kind::kSubmit   ? "submit "
+                             : of.kind == StepTask::Kind::kFinish ? "finish "
+                                                                  : "";
+    return kind + trace_name(*plan_->work.steps[size_t(of.step)].node);
+}
+
+DeviceTrace Instance::trace_beside_tasks(const PlacementForecast& forecast) const {
+    DeviceTrace trace = device_trace(*plan_, flights(), forecast, state_.trace().begin_ns);
+    for_each_region(*plan_, states_, [&trace](const PlanStep& /*step*/, RegionState& region) {
+        region.add_trace("", trace.rows);
     });
-    return state_.trace_json(names, {counters, devices.rows, devices.arrows});
+    return trace;
+}
+
+std::string Instance::trace_json(std::span<const scheduler::TraceCounters> counters,
+                                 const PlacementForecast& forecast,
+                                 std::span<const scheduler::TraceRow> further) const {
+    std::vector<std::string> names(plan_->program.tasks.size());
+    for (size_t task = 0; task < names.size(); ++task) {
+        names[task] = task_name(task);
+    }
+    DeviceTrace beside = trace_beside_tasks(forecast);
+    beside.rows.insert(beside.rows.end(), further.begin(), further.end());
+    return state_.trace_json(names, {counters, beside.rows, beside.arrows});
+}
+
+void Instance::add_trace(const std::string& name,
+                         const PlacementForecast& forecast,
+                         std::vector<scheduler::TraceRow>& rows) const {
+    scheduler::TraceRow tasks{name, {}, false};
+    for (const scheduler::TaskEvent& event : state_.trace().events) {
+        tasks.spans.push_back({task_name(size_t(event.task)), event.begin_ns, event.end_ns});
+    }
+    if (!tasks.spans.empty()) {
+        rows.push_back(std::move(tasks));
+    }
+    for (scheduler::TraceRow& row : trace_beside_tasks(forecast).rows) {
+        row.name += " in " + name;
+        rows.push_back(std::move(row));
+    }
 }
 
 bool Instance::uses_memory(const ByteRange& range) const {

@@ -62,8 +62,14 @@ class Instance {
     // Null: nobody observes the runs.
     RunObserver* observer() const { return observer_.get(); }
     // Of the last run, with the names of the nodes.
+    // further: rows of what else ran.
     std::string trace_json(std::span<const scheduler::TraceCounters> counters,
-                           const PlacementForecast& forecast) const;
+                           const PlacementForecast& forecast,
+                           std::span<const scheduler::TraceRow> further = {}) const;
+    // The same run as rows of another trace; `name`: of that of its tasks.
+    void add_trace(const std::string& name,
+                   const PlacementForecast& forecast,
+                   std::vector<scheduler::TraceRow>& rows) const;
 
   private:
     // kDeviceLost in a child of fork() that inherited a device of the plan.
@@ -80,6 +86,9 @@ class Instance {
     Status run_bodies(int32_t step, scheduler::TaskScope& scope) const;
     Status run_device_task(const StepTask& task, int worker);
     std::vector<FlightTime> flights() const;
+    std::string task_name(size_t task) const;
+    // Devices and bodies.
+    DeviceTrace trace_beside_tasks(const PlacementForecast& forecast) const;
 
     std::shared_ptr<const Plan> plan_;
     PlanAddresses addresses_;

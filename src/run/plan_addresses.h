@@ -40,7 +40,7 @@ class PlanAddresses {
     // Of a tensor output, as the last run left it.
     const Shape& output_shape(int output) const;
     // What grew as the output. Precondition: it is one of these.
-    const GrownTensor& grown_output(int output) const {
+    GrownTensor& grown_output(int output) const {
         return *grown_[size_t(plan_->storage.outputs[size_t(output)].storage.index)];
     }
     // True if some of the strings, or of what grows, are in these bytes, given by address.

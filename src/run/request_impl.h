@@ -57,6 +57,7 @@ struct RequestState {
     bool has_results() const { return has_results_; }
     Result<std::vector<StepTime>> profile();
     PlacementReport placement_report() const;
+    std::string trace_json(int shard) const;
     void trim();
 
     std::shared_ptr<CompiledGraph::Impl> compiled;

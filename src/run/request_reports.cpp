@@ -141,13 +141,22 @@ PlacementReport Request::placement_report() const {
     return reading.has_begun() ? impl_->state->placement_report() : PlacementReport();
 }
 
+std::string RequestState::trace_json(int shard) const {
+    SegmentsTrace trace{this, {}};
+    if (segments_ != nullptr) {
+        trace.first = nullptr;
+        segments_->add_trace("", trace);
+    }
+    const Instance* const traced = trace.first == nullptr ? nullptr : trace.first->instance(shard);
+    return traced == nullptr || !compiled->options.is_traced
+               ? "{\"traceEvents\":[]}\n"
+               : traced->trace_json(page_counters(placement_report()),
+                                    trace.first->compiled->placed.placement.forecast, trace.rows);
+}
+
 std::string Request::trace_json(int shard) const {
     const Reading reading(impl_->users);
-    const Instance* instance = reading.has_begun() ? impl_->state->instance(shard) : nullptr;
-    return instance == nullptr || !impl_->state->compiled->options.is_traced
-               ? "{\"traceEvents\":[]}\n"
-               : instance->trace_json(page_counters(impl_->state->placement_report()),
-                                      impl_->state->compiled->placed.placement.forecast);
+    return reading.has_begun() ? impl_->state->trace_json(shard) : "{\"traceEvents\":[]}\n";
 }
 
 DivisionReport Request::division() const {

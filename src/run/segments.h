@@ -41,14 +41,12 @@ struct Segments {
     std::vector<SegmentStep> steps;
     std::vector<int32_t> inputs;   // slots of the graph's inputs
     std::vector<int32_t> outputs;  // slots of its outputs
+    bool is_traced = false;        // CompileOptions::is_traced
 
-    // The segment that inputs alone tell the shapes of, if there is one.
-    struct KnownSegment {
-        size_t step = 0;
-        std::vector<Shape> shapes;  // of its inputs
-    };
-    // shapes: of the graph's inputs.
-    std::optional<KnownSegment> known_segment(std::span<const Shape> shapes) const;
+    // The step whose plan the shapes of the graph's inputs make, if there is one.
+    std::optional<size_t> known_step() const;
+    // Of the inputs of that step; shapes: of the graph's inputs.
+    std::vector<Shape> shapes_of_known_step(std::span<const Shape> shapes) const;
     Status prepare(std::span<const Shape> shapes) const;
     // Why it is not one segment.
     std::string first_reason() const {

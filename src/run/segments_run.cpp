@@ -5,33 +5,40 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/monotonic_clock.h"
 #include "base/out_of_memory.h"
+#include "graph/bodies.h"
+#include "run/device_trace.h"
 
 namespace leat {
 
-using KnownSegment = Segments::KnownSegment;
-
-std::optional<KnownSegment> Segments::known_segment(std::span<const Shape> shapes) const {
+std::optional<size_t> Segments::known_step() const {
     const auto first = std::find_if(steps.begin(), steps.end(), [](const SegmentStep& step) {
         return step.segment != nullptr && step.reason.empty();
     });
     if (first == steps.end() || !first->segment->deciding_inputs().empty()) {
         return std::nullopt;
     }
-    KnownSegment known{size_t(first - steps.begin()), {}};
-    for (const int32_t slot : first->inputs) {
-        const auto input = std::find(inputs.begin(), inputs.end(), slot);
-        if (input == inputs.end()) {
-            return std::nullopt;
-        }
-        known.shapes.push_back(shapes[size_t(input - inputs.begin())]);
+    const bool has_inputs_alone =
+        std::all_of(first->inputs.begin(), first->inputs.end(), [this](int32_t slot) {
+            return std::find(inputs.begin(), inputs.end(), slot) != inputs.end();
+        });
+    return has_inputs_alone ? std::optional(size_t(first - steps.begin())) : std::nullopt;
+}
+
+std::vector<Shape> Segments::shapes_of_known_step(std::span<const Shape> shapes) const {
+    const std::vector<int32_t>& wanted = steps[known_step().value()].inputs;
+    std::vector<Shape> known(wanted.size());
+    for (size_t i = 0; i < wanted.size(); ++i) {
+        const auto input = std::find(inputs.begin(), inputs.end(), wanted[i]);
+        known[i] = shapes[size_t(input - inputs.begin())];
     }
     return known;
 }
 
 Status Segments::prepare(std::span<const Shape> shapes) const {
-    const std::optional<KnownSegment> known = known_segment(shapes);
-    return known ? steps[known->step].segment->prepare(known->shapes) : Status();
+    const std::optional<size_t> known = known_step();
+    return known ? steps[*known].segment->prepare(shapes_of_known_step(shapes)) : Status();
 }
 
 SegmentsRun::SegmentsRun(const Segments& segments, RequestPlace place, ValuePool& pool)
@@ -76,10 +83,8 @@ std::vector<Value> SegmentsRun::take_results() {
 Status SegmentsRun::end(Status status) {
     if (!status.ok()) {
         std::fill(slots_.begin(), slots_.end(), Value());
-        for (const Step& step : steps_) {
-            if (step.request != nullptr) {
-                step.request->release_bindings();
-            }
+        for (size_t s = 0; s < steps_.size(); ++s) {
+            release(s);
         }
     }
     return status;
@@ -178,12 +183,12 @@ Result<std::vector<Value>> SegmentsRun::finish() {
 }
 
 Status SegmentsRun::prepare(std::span<const Shape> shapes) {
-    const std::optional<KnownSegment> known = segments_.known_segment(shapes);
+    const std::optional<size_t> known = segments_.known_step();
     if (!known) {
         return {};
     }
-    LEAT_RETURN_IF_ERROR(make_request(known->step));
-    return steps_[known->step].request->select_instances(known->shapes, {});
+    LEAT_RETURN_IF_ERROR(make_request(*known));
+    return steps_[*known].request->select_instances(segments_.shapes_of_known_step(shapes), {});
 }
 
 void SegmentsRun::trim() {
@@ -194,6 +199,34 @@ void SegmentsRun::trim() {
         for (const auto& [key, body] : step.bodies) {
             body->trim();
         }
+    }
+}
+
+void SegmentsRun::add_trace(const std::string& around, SegmentsTrace& trace) const {
+    scheduler::TraceRow own{
+        around.empty() ? "between segments" : "between segments of " + around, {}, false};
+    for (size_t s = 0; s < steps_.size(); ++s) {
+        const SegmentStep& step = segments_.steps[s];
+        if (steps_[s].end_ns > 0) {
+            own.spans.push_back({trace_name(step.node), steps_[s].begin_ns, steps_[s].end_ns});
+        }
+        for (const auto& [key, body] : steps_[s].bodies) {
+            body->add_trace(body_path(step.node, key, around), trace);
+        }
+        const RequestState* request = steps_[s].request.get();
+        if (request == nullptr || request->current() == nullptr) {
+            continue;
+        }
+        if (trace.first == nullptr) {
+            trace.first = request;
+        } else {
+            request->current()->add_trace(
+                fmt::format("segment {}{}{}", s + 1, around.empty() ? "" : " of ", around),
+                request->compiled->placed.placement.forecast, trace.rows);
+        }
+    }
+    if (!own.spans.empty()) {
+        trace.rows.push_back(std::move(own));
     }
 }
 
@@ -223,7 +256,9 @@ void SegmentsRun::set_output(const SegmentStep& step, size_t output, Value value
 Status SegmentsRun::run_step(size_t index) {
     const SegmentStep& step = segments_.steps[index];
     if (step.segment == nullptr) {
+        steps_[index].begin_ns = segments_.is_traced ? monotonic_ns() : 0;
         Status status = step.node.has_bodies() ? run_bodies(index) : run_values(step);
+        steps_[index].end_ns = segments_.is_traced ? monotonic_ns() : 0;
         return status.ok() ? Status() : std::move(status).with_node(step.node.label());
     }
     LEAT_RETURN_IF_ERROR(prepare_segment(index));
@@ -259,12 +294,22 @@ Status SegmentsRun::make_request(size_t index) {
     if (request == nullptr) {
         auto made = std::make_unique<RequestState>(segments_.steps[index].segment, place_);
         LEAT_RETURN_IF_ERROR(made->reserve());
+        for (const int32_t slot : segments_.steps[index].outputs) {
+            steps_[index].memory.emplace_back(pool_, segments_.slots[size_t(slot)].name);
+        }
         request = std::move(made);
     }
     return {};
 }
 
-// What a plan knows the shape of is written to the pool by its kernels.
+GrownTensor* SegmentsRun::grown_result(const RequestState& request, size_t output) const {
+    const Instance& instance = *request.current();
+    const Storage& storage = instance.plan().storage.outputs[output].storage;
+    return storage.kind == Storage::Kind::kGrown ? &instance.addresses().grown_output(int(output))
+                                                 : nullptr;
+}
+
+// Kernels write results to the pool: what a plan knows the shape of, and what grows.
 Status SegmentsRun::prepare_segment(size_t index) {
     const SegmentStep& step = segments_.steps[index];
     LEAT_RETURN_IF_ERROR(make_request(index));
@@ -276,7 +321,10 @@ Status SegmentsRun::prepare_segment(size_t index) {
     const std::vector<PlanOutput>& planned = request->current()->plan().storage.outputs;
     for (size_t i = 0; i < planned.size(); ++i) {
         request->user_outputs[i] = {};
-        if (planned[i].fills_buffer) {
+        if (GrownTensor* const grown = grown_result(*request, i)) {
+            grown->release();
+            grown->set_source(&steps_[index].memory[i]);
+        } else if (planned[i].fills_buffer) {
             LEAT_ASSIGN_OR_RETURN(Tensor target,
                                   pool_.allocate(planned[i].dtype, planned[i].shape,
                                                  segments_.slots[size_t(step.outputs[i])].name));
@@ -293,14 +341,32 @@ Status SegmentsRun::take_results_of_segment(size_t index) {
     for (size_t i = 0; i < step.outputs.size(); ++i) {
         if (request.user_outputs[i].defined()) {
             set_output(step, i, Value(std::exchange(request.user_outputs[i], Tensor())));
-            continue;
+        } else if (const GrownTensor* const grown = grown_result(request, i)) {
+            set_output(step, i, Value(grown->view()));
+        } else {
+            LEAT_ASSIGN_OR_RETURN(
+                Tensor copy,
+                pooled(request.results[i].tensor(), segments_.slots[size_t(step.outputs[i])].name));
+            set_output(step, i, Value(std::move(copy)));
         }
-        LEAT_ASSIGN_OR_RETURN(Tensor copy, pooled(request.results[i].tensor(),
-                                                  segments_.slots[size_t(step.outputs[i])].name));
-        set_output(step, i, Value(std::move(copy)));
     }
-    request.release_bindings();
+    release(index);
     return {};
+}
+
+// What the segment still has of the run's values.
+void SegmentsRun::release(size_t index) {
+    RequestState* const request = steps_[index].request.get();
+    if (request == nullptr) {
+        return;
+    }
+    request->release_bindings();
+    for (size_t i = 0; request->current() != nullptr && i < request->results.size(); ++i) {
+        if (GrownTensor* const grown = grown_result(*request, i)) {
+            grown->release();
+        }
+    }
+    std::fill(request->results.begin(), request->results.end(), Value());
 }
 
 Result<Tensor> SegmentsRun::pooled(const Tensor& tensor, const std::string& value) {

@@ -1,12 +1,14 @@
 // SegmentsRun: the values of a request, and its runs, where the graph takes several plans.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/grown_tensor.h"
 #include "run/request_impl.h"
 #include "run/segments.h"
 #include "run/value_pool.h"
@@ -15,6 +17,12 @@ namespace leat {
 
 // Of one type and shape.
 void copy_tensor(const Tensor& from, Tensor& to);
+
+// What a trace shows of a run in segments.
+struct SegmentsTrace {
+    const RequestState* first = nullptr;    // the segment that the trace is of; null: none has run
+    std::vector<scheduler::TraceRow> rows;  // of the others, and of what runs between them
+};
 
 // Of a graph, or of a body in it. Used by one thread at a time.
 class SegmentsRun {
@@ -39,6 +47,8 @@ class SegmentsRun {
     // Plans what the shapes of the inputs tell: the first segment, if it reads inputs alone.
     Status prepare(std::span<const Shape> shapes);
     void trim();
+    // Of the last run of a traced graph. `around`: the path of the body that this is, or empty.
+    void add_trace(const std::string& around, SegmentsTrace& trace) const;
     // Calls on_request(RequestState&) for each segment that has run, those of bodies included.
     template <class OnRequest>
     void for_each_request(const OnRequest& on_request) const {
@@ -53,9 +63,25 @@ class SegmentsRun {
     }
 
   private:
+    // Memory of the pool, for a result of a segment.
+    class PoolMemory final : public GrownTensorMemory {
+      public:
+        PoolMemory(ValuePool& pool, const std::string& value) : pool_(pool), value_(value) {}
+        Result<Tensor> allocate(DType stored, int64_t count) override {
+            return pool_.allocate(stored, Shape({count}), value_);
+        }
+
+      private:
+        ValuePool& pool_;
+        const std::string& value_;
+    };
     struct Step {
         std::unique_ptr<RequestState> request;  // made when it runs for the first time
+        std::deque<PoolMemory> memory;          // by result of the segment
         std::map<std::string, std::unique_ptr<SegmentsRun>, std::less<>> bodies;
+        // Of a node without a plan, in the last run of a traced graph.
+        int64_t begin_ns = 0;
+        int64_t end_ns = 0;
     };
 
     void take_inputs(std::span<Value> inputs);
@@ -74,6 +100,9 @@ class SegmentsRun {
     // Binds, plans, and gives results their places.
     Status prepare_segment(size_t index);
     Status take_results_of_segment(size_t index);
+    void release(size_t index);
+    // Null: it does not grow.
+    GrownTensor* grown_result(const RequestState& request, size_t output) const;
     Result<Tensor> pooled(const Tensor& tensor, const std::string& value);
 
     Result<SegmentsRun*> body_of(size_t index, std::string_view key);

@@ -61,21 +61,45 @@ class PlainList {
         return bytes;
     }
     void use(const PlanPtr& used) {
-        plans_.erase(std::remove(plans_.begin(), plans_.end(), used), plans_.end());
-        plans_.insert(plans_.begin(), used);
-        int64_t bytes = 0;
-        size_t kept = 0;
-        while (kept < plans_.size() &&
-               (kept == 0 || bytes + plans_[kept]->own_bytes() <= most_bytes_)) {
-            bytes += plans_[kept++]->own_bytes();
+        const auto at = std::find(plans_.begin(), plans_.end(), used);
+        if (at != plans_.end()) {
+            plans_.erase(at);
+            again_.insert(used);
         }
-        plans_.resize(kept);
+        plans_.insert(plans_.begin(), used);
+        while (bytes_of(false) + bytes_of(true) > most_bytes_ && plans_.size() > 1) {
+            drop_one();
+        }
     }
     const std::vector<PlanPtr>& plans() const { return plans_; }
 
   private:
+    int64_t bytes_of(bool is_again) const {
+        int64_t bytes = 0;
+        for (const PlanPtr& plan : plans_) {
+            bytes += (again_.count(plan) > 0) == is_again ? plan->own_bytes() : 0;
+        }
+        return bytes;
+    }
+    // The oldest of those used once, unless those used again have more than three quarters.
+    void drop_one() {
+        const auto drop_oldest = [this](bool is_again) {
+            for (size_t i = plans_.size(); i-- > 1;) {
+                if ((again_.count(plans_[i]) > 0) == is_again) {
+                    again_.erase(plans_[i]);
+                    plans_.erase(plans_.begin() + ptrdiff_t(i));
+                    return true;
+                }
+            }
+            return false;
+        };
+        const bool is_again = bytes_of(true) > most_bytes_ / 4 * 3;
+        EXPECT_TRUE(drop_oldest(is_again) || drop_oldest(!is_again));
+    }
+
     int64_t most_bytes_;
-    std::vector<PlanPtr> plans_;
+    std::vector<PlanPtr> plans_;  // the one used last first
+    std::set<PlanPtr> again_;
 };
 
 TEST(PlanCache, HoldsWhatAPlainListHolds) {
@@ -116,6 +140,48 @@ TEST(PlanCache, HoldsWhatAPlainListHolds) {
     EXPECT_GT(found, 2000);
     EXPECT_GT(most, 8U);
     EXPECT_LT(most, 100U);
+}
+
+// A value that grows in each run has another plan each time.
+TEST(PlanCache, KeepsPlansUsedAgainWherePlansAreUsedOnce) {
+    PlanCache cache(64 << 10, {});
+    const auto make = [](int64_t key) {
+        return
+            [key](const PlanPtr& /*former*/) { return Result<PlanPtr>(plan_of(key_of(key), 4)); };
+    };
+    const PlanPtr kept = *cache.find_or_make(key_of(0), {}, make(0));
+    ASSERT_EQ(*cache.find_or_make(key_of(0), {}, make(0)), kept);
+    for (int64_t key = 1; key < 1000; ++key) {
+        ASSERT_TRUE(cache.find_or_make(key_of(key), {}, make(key)).ok());
+    }
+    EXPECT_EQ(*cache.find_or_make(key_of(0), {}, make(0)), kept);
+    const PlanningReport planning = cache.planning();
+    EXPECT_EQ(planning.made, 1000);
+    EXPECT_EQ(planning.dropped, 1000 - int64_t(cache.plans().size()));
+}
+
+// The segments of a graph have one budget.
+TEST(PlanCache, SharesABudget) {
+    const auto budget = std::make_shared<PlanBudget>(64 << 10);
+    {
+        PlanCache first(1, {});
+        PlanCache second(1, {});
+        first.share(budget);
+        second.share(budget);
+        for (int64_t key = 0; key < 100; ++key) {
+            PlanCache& cache = key < 50 ? first : second;
+            ASSERT_TRUE(cache
+                            .find_or_make(key_of(key), {},
+                                          [key](const PlanPtr& /*former*/) {
+                                              return Result<PlanPtr>(plan_of(key_of(key), 4));
+                                          })
+                            .ok());
+            EXPECT_LE(budget->held_bytes, budget->most_bytes + plan_of(key_of(1), 4)->own_bytes());
+        }
+        EXPECT_GE(first.plans().size(), 1U);
+        EXPECT_GE(second.plans().size(), 1U);
+    }
+    EXPECT_EQ(budget->held_bytes, 0);
 }
 
 TEST(PlanCache, KeepsThePlanThatIsThereWhereOneIsAdded) {

@@ -14,6 +14,10 @@
 namespace leat {
 namespace {
 
+// Far below a page of an arena, which is 2 MiB: less than it costs to look for a smaller one while
+// a run waits.
+constexpr int64_t kSpareArenaBytes = 256 << 10;
+
 // What holds for the whole graph is done before it is cut, or cannot be kept.
 Status check_options_of_segments(const CompileOptions& options) {
     if (options.memory_limit_bytes > 0) {
@@ -68,24 +72,31 @@ Result<std::shared_ptr<CompiledGraph::Impl>> compile_in_segments(
         .optimize = options.optimize, .channels_last = false, .fuse_epilogues = false};
     LEAT_RETURN_IF_ERROR(run_passes(data, passes, report.passes));
     report.weight_bytes = data.parameter_bytes();
-    const CompileSegment compile = [&](const Graph& segment) {
+    const auto budget = std::make_shared<PlanBudget>(options.plan_cache_bytes);
+    const CompileSegment compile = [&](const Graph& segment, bool is_planned_in_run) {
         Result<std::shared_ptr<CompiledGraph::Impl>> compiled =
             compile_graph(runtime, segment, options_of(segment, options), /*may_cut=*/false);
         if (compiled.ok()) {
             add_to_report((*compiled)->base_report, report);
+            (*compiled)->plans.share(budget);
+            (*compiled)->spare_arena_bytes = is_planned_in_run ? kSpareArenaBytes : 0;
         }
         return compiled;
     };
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Segments> segments,
-                          cut_segments(data, {}, compile));
+                          cut_segments(data, {}, compile, options.is_traced));
     auto compiled = std::make_shared<CompiledGraph::Impl>(runtime, std::move(optimized), options);
     if (!graph.data().default_inputs.empty()) {
         compiled->given = std::make_shared<const Graph>(graph);
     }
     for (const SegmentStep& step : segments->steps) {
         report.segments.push_back(
-            step.segment == nullptr ? SegmentReport{1, step.node.label() + " has no plan"}
-                                    : SegmentReport{step.segment->graph.node_count(), step.reason});
+            step.segment == nullptr
+                ? SegmentReport{1, step.node.label() + " has no plan", false}
+                : SegmentReport{step.segment->graph.node_count(), step.reason, false});
+    }
+    if (const std::optional<size_t> known = segments->known_step()) {
+        report.segments[*known].is_prepared = true;
     }
     compiled->segments = std::move(segments);
     report.compile_time_ns = nanoseconds_since(start);

@@ -13,12 +13,19 @@ namespace {
 
 class SegmentCutter {
   public:
-    SegmentCutter(const GraphData& graph, const CompileSegment& compile)
+    // is_body: of a node, in a graph that is in segments itself.
+    SegmentCutter(const GraphData& graph,
+                  const CompileSegment& compile,
+                  bool is_body,
+                  bool is_traced)
         : graph_(graph),
+          is_body_(is_body),
           compile_(compile),
           uses_(graph.uses()),
           slot_of_(graph.values.size(), -1),
-          cut_(std::make_shared<Segments>()) {}
+          cut_(std::make_shared<Segments>()) {
+        cut_->is_traced = is_traced;
+    }
 
     Result<std::shared_ptr<const Segments>> cut(const std::vector<GivenInput>& given) {
         LEAT_ASSIGN_OR_RETURN(found_, find_segments(graph_, given));
@@ -119,7 +126,7 @@ class SegmentCutter {
             return {};
         }
         step.reason = segment <= 0 ? std::string() : found_.cuts[size_t(segment) - 1].reason;
-        LEAT_ASSIGN_OR_RETURN(step.segment, compile_(made));
+        LEAT_ASSIGN_OR_RETURN(step.segment, compile_(made, is_body_ || !step.reason.empty()));
         cut_->steps.push_back(std::move(step));
         return {};
     }
@@ -160,7 +167,8 @@ class SegmentCutter {
             for (const ValueFact& fact : inputs->second) {
                 given.push_back({ValueFact(fact.type), false});
             }
-            Result<std::shared_ptr<const Segments>> segments = cut_segments(*body, given, compile_);
+            Result<std::shared_ptr<const Segments>> segments =
+                SegmentCutter(*body, compile_, /*is_body=*/true, cut_->is_traced).cut(given);
             if (!segments.ok()) {
                 return std::move(segments).error().within(body_path(node, key));
             }
@@ -189,6 +197,7 @@ class SegmentCutter {
     }
 
     const GraphData& graph_;
+    const bool is_body_;
     const CompileSegment& compile_;
     const GraphData::Uses uses_;
     GraphSegments found_;
@@ -201,8 +210,9 @@ class SegmentCutter {
 
 Result<std::shared_ptr<const Segments>> cut_segments(const GraphData& graph,
                                                      const std::vector<GivenInput>& given,
-                                                     const CompileSegment& compile) {
-    return SegmentCutter(graph, compile).cut(given);
+                                                     const CompileSegment& compile,
+                                                     bool is_traced) {
+    return SegmentCutter(graph, compile, /*is_body=*/false, is_traced).cut(given);
 }
 
 }  // namespace leat

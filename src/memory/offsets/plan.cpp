@@ -150,7 +150,8 @@ Result<std::optional<MemoryPlan>> plan_offsets_up_to(std::span<const UsedBuffer>
 
 Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
                                       const StepOrder& order,
-                                      const MemoryPlan& former) {
+                                      const MemoryPlan& former,
+                                      int64_t spare_bytes) {
     LEAT_RETURN_IF_ERROR(check_input(buffers, order.step_count()));
     if (former.offsets.size() != buffers.size()) {
         return invalid_argument("the former plan is of {} buffers, not of {}",
@@ -162,7 +163,7 @@ Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
         problem = std::make_shared<const PlanProblem>(buffers, order);
     }
     PlanSolver solver(*problem);
-    if (!solver.start_from(former)) {
+    if (!solver.start_from(former, spare_bytes)) {
         solver.plan_anew(budget_of(*problem));
     }
     return finish(solver, std::move(problem), buffers);

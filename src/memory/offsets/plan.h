@@ -74,10 +74,11 @@ Result<std::optional<MemoryPlan>> plan_offsets_up_to(std::span<const UsedBuffer>
 // The same for buffers of which there is a plan with other sizes, for example of another batch:
 // same users, same order. Takes an arrangement that was found for it, or for plans before it, if
 // that is as close to the bound as it was when it was found, or within 2 % (of hundreds of buffers,
-// most of which may be alive together, 5 %); else it plans anew.
+// most of which may be alive together, 5 %), or within spare_bytes; else it plans anew.
 Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
                                       const StepOrder& order,
-                                      const MemoryPlan& former);
+                                      const MemoryPlan& former,
+                                      int64_t spare_bytes = 0);
 
 enum class LimitVerdict : uint8_t {
     kMet,

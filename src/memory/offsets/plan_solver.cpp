@@ -91,7 +91,7 @@ void PlanSolver::pack(int64_t goal_bytes) {
     }
 }
 
-bool PlanSolver::start_from(const MemoryPlan& former) {
+bool PlanSolver::start_from(const MemoryPlan& former, int64_t spare_bytes) {
     if (former.height_bytes == 0 || problem_.is_crowded()) {
         return false;  // nothing was arranged
     }
@@ -113,13 +113,14 @@ bool PlanSolver::start_from(const MemoryPlan& former) {
             std::vector<int32_t>())};
     }
     size_t lowest = place_as_before();
-    if (!is_as_close_as(*arrangements_[lowest])) {
+    const bool is_low_enough = packing_.height_bytes - proved_bytes_ <= spare_bytes;
+    if (!is_low_enough && !is_as_close_as(*arrangements_[lowest])) {
         find_best_bound();
     }
     const auto at = arrangements_.begin() + ptrdiff_t(lowest);
     std::rotate(arrangements_.begin(), at, at + 1);
     const Arrangement& arrangement = *arrangements_.front();
-    if (is_as_close_as(arrangement)) {
+    if (is_low_enough || is_as_close_as(arrangement)) {
         return true;
     }
     // Some may fall into gaps.

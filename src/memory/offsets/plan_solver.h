@@ -35,7 +35,7 @@ class PlanSolver {
     // The arrangements of a former plan of the same buffers with other sizes. True if one is as
     // close to the bound as where it was found, or within 2 % (of many items 5): what follows would
     // hardly gain.
-    bool start_from(const MemoryPlan& former);
+    bool start_from(const MemoryPlan& former, int64_t spare_bytes);
     // start() and search(); after start_from() pack() and search() until that is within 2 % of the
     // bound. Keeps the arrangement.
     void plan_anew(const Budget& budget);
