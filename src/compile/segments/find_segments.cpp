@@ -246,12 +246,20 @@ class SegmentFinder {
         const bool has_small_results =
             std::all_of(node.outputs.begin(), node.outputs.end(),
                         [this](ValueId id) { return !id.valid() || is_small(*types_[id]); });
-        return has_small_results && may_be_evaluated(node) &&
+        return has_small_results && may_be_evaluated(node) && is_surely_short(node) &&
                std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
                    return !id.valid() || is_constant(id) || values_[id].is_known ||
                           (values_[id].segment < segment && values_[id].segment >= 0 &&
                            is_of_key(id));
                });
+    }
+
+    // A plan does not run bodies that may run often, whatever it knows: those of a loop whose end
+    // is not known now.
+    bool is_surely_short(const NodeData& node) const {
+        return is_short(node, operand_facts(node, [this](ValueId id) -> const ValueFact& {
+                            return facts_[size_t(id.index)];
+                        }));
     }
 
     bool is_open(const NodeData& node, ValueId output) const {
