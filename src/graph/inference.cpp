@@ -432,7 +432,12 @@ Status Inference::infer(size_t index) {
         known = known && output.value.has_value();
     }
     if (!known && may_evaluate(node)) {
-        LEAT_RETURN_IF_ERROR(evaluate(node));
+        Status status = evaluate(node);
+        // Bodies may have what only a run can do: loops of values that change their shapes.
+        const bool is_for_runs = node.has_bodies() && status.code() == StatusCode::kUnsupported;
+        if (!status.ok() && !is_for_runs) {
+            return status;
+        }
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i].valid()) {

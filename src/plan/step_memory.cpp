@@ -126,6 +126,10 @@ MemoryStep describe_step(const PlanWork& work,
     const std::span<const TensorArg> inputs = work.inputs_of(step);
     for (const ContiguousBox& box : contiguous_boxes(node, inputs, work.outputs_of(step))) {
         const int32_t input = node.inputs[size_t(box.input)].index;
+        if (known[node.inputs[size_t(box.input)]]) {
+            described.views.clear();  // constants lie elsewhere: their elements are copied
+            break;
+        }
         const int32_t output = node.outputs[size_t(box.output)].index;
         const int64_t offset = box.element_offset * (bits_of(inputs[size_t(box.input)].dtype) / 8);
         described.views.push_back(box.is_output_whole ? ValueView{input, output, offset}

@@ -116,6 +116,8 @@ class SegmentFinder {
         bool is_step = false;  // computed by a step of its own
         bool is_open = false;  // not even its shape
         bool is_known = false;
+        // The same in each plan of a segment that has the value: no elements of inputs are needed.
+        bool is_of_shapes = false;
     };
 
     // True if the elements are part of the key of a plan for which the value is an input.
@@ -181,9 +183,11 @@ class SegmentFinder {
             segments_.cuts.push_back({id, because, reason_of(node, because)});
         }
         const bool is_known = may_be_known(node, segment);
+        const bool is_of_shapes = is_known && follows_from_shapes(node);
         for (const ValueId output : node.outputs) {
             if (output.valid()) {
-                values_[output] = {segment, false, !is_known && is_open(node, output), is_known};
+                values_[output] = {segment, false, !is_known && is_open(node, output), is_known,
+                                   is_of_shapes};
             }
         }
     }
@@ -237,10 +241,19 @@ class SegmentFinder {
         return decides;
     }
 
+    static bool reads_shape(const NodeData& node) {
+        return node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
+    }
+
+    bool follows_from_shapes(const NodeData& node) const {
+        return reads_shape(node) ||
+               std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+                   return !id.valid() || is_constant(id) || values_[id].is_of_shapes;
+               });
+    }
+
     bool may_be_known(const NodeData& node, int32_t segment) const {
-        const bool reads_shape =
-            node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
-        if (reads_shape) {
+        if (reads_shape(node)) {
             return true;
         }
         const bool has_small_results =
@@ -294,7 +307,15 @@ class SegmentFinder {
         return false;
     }
 
-    // What is known of the operands, with numbers for extents. A condition of a plan's key is tried
+    // True if each plan of the segment knows the condition or trip count. Elements of inputs are
+    // part of its key only if an operator of that segment says that they decide shapes.
+    bool is_known_in_plans(const NodeData& node, size_t operand) const {
+        const Knowledge& value = values_[node.inputs[operand]];
+        return value.is_known &&
+               (value.is_of_shapes || (shape_inputs_of(node) >> operand & 1U) != 0);
+    }
+
+    // What is known of the operands, with numbers for extents. A condition that plans know is tried
     // as this.
     std::vector<ValueFact> tried_operands(const NodeData& node, bool condition) const {
         TriedExtents extents;
@@ -307,7 +328,7 @@ class SegmentFinder {
             facts[i].type = extents.of(*types_[id]);
             if (is_constant(id)) {
                 facts[i].value = found(aligned(*graph_.value(id).constant));
-            } else if (values_[id].is_known && i < 2 && node.op_type != "Scan") {
+            } else if (i < 2 && node.op_type != "Scan" && is_known_in_plans(node, i)) {
                 const bool is_count = facts[i].type.dtype == DType::kInt64;
                 facts[i].value = found(one_element(facts[i].type,
                                                    is_count ? kTriedTripCount : int64_t(condition)))
