@@ -9,7 +9,8 @@ from onnx import helper
 
 from random_open_steps import OPEN_STEPS
 from random_scope import Scope
-from random_values import FLOATS, INTEGERS, TYPES, Open, Value, Varies, high, is_fixed, least, low, opened
+from random_sequence_steps import SEQUENCE_STEPS, any_other_type, make_other, next_sequence
+from random_values import FLOATS, INTEGERS, TYPES, Open, Type, Value, Varies, high, is_fixed, least, low
 
 SHAPES = [(), (), (1,), (2,), (3,), (2, 3), (1, 3), (2, 1), (3, 2), (2, 2, 3)]
 DEEPEST = 3
@@ -23,12 +24,14 @@ def step(scope):
         r.choice([add_if, add_loop, add_loop, add_scan])(scope)
     elif scope.g.is_open and r.random() < 0.4:
         r.choice(OPEN_STEPS)(scope)
+    elif scope.g.has_sequences and r.random() < 0.5:
+        r.choice(SEQUENCE_STEPS)(scope)
     else:
         scope.plain_step()
 
 
 def any_type(scope, may_vary=True):
-    """A type of values: `may_vary`: not all of them need to have the same shape."""
+    """A type of values: `may_vary`: not all of them need to have the same shape, or to be tensors."""
     r = scope.r
     dtype, shape = r.choice(scope.g.dtypes), r.choice(scope.g.shapes)
     if scope.g.is_open:
@@ -37,7 +40,8 @@ def any_type(scope, may_vary=True):
         if may_vary:
             shape = tuple(Varies(r.choice([0, 0, 1]), r.choice([3, 4])) if r.random() < 0.3 else e for e in shape)
             shape = None if r.random() < 0.08 else shape
-    return dtype, shape, dtype not in FLOATS or r.random() < 0.8
+    type = Type(dtype, shape, dtype not in FLOATS or r.random() < 0.8)
+    return any_other_type(scope, type) if may_vary and scope.g.has_sequences and r.random() < 0.35 else type
 
 
 def steps_in(body):
@@ -60,12 +64,13 @@ def add_if(scope):
     for key in ('then_branch', 'else_branch'):
         body = Scope(scope.g, scope)
         steps_in(body)
-        for dtype, shape, exact in types:
+        for type in types:
             # What never runs may give other shapes.
-            body.output(dtype, shape if known in (None, key) else r.choice(scope.g.shapes), exact)
+            is_free = known not in (None, key) and type.kind == 'tensor'
+            body.output_of(Type(type.dtype, r.choice(scope.g.shapes), type.exact) if is_free else type)
         branches[key] = body.graph(key)
-    for name, (dtype, shape, exact) in zip(scope.node('If', [condition], len(types), **branches), types):
-        scope.values.append(Value(name, dtype, opened(shape), exact))
+    for name, type in zip(scope.node('If', [condition], len(types), **branches), types):
+        scope.values.append(type.value(name))
 
 
 def trip_count_of(scope):
@@ -118,14 +123,15 @@ def grown(body, value, pattern):
 
 def next_of(body, value, type):
     """Gives the body the output for a carried value."""
-    dtype, shape, exact = type
     r = body.r
     if r.random() < 0.12:
         body.output_value(value)
-    elif any(isinstance(e, Varies) for e in shape or ()) and r.random() < 0.5:
-        body.output_value(grown(body, value, shape))
+    elif type.kind == 'sequence' and r.random() < 0.6:
+        body.output_value(next_sequence(body, value, type))
+    elif type.kind == 'tensor' and any(isinstance(e, Varies) for e in type.shape or ()) and r.random() < 0.5:
+        body.output_value(grown(body, value, type.shape))
     else:
-        body.output(*type)
+        body.output_of(type)
 
 
 def add_loop(scope):
@@ -140,7 +146,7 @@ def add_loop(scope):
     is_bounded = r.random() < 0.8
     trips, count = trip_count_of(scope) if is_bounded else ('', None)
     condition, is_true = condition_of(scope, is_bounded)
-    initial = [scope.pick_or_make(*t) for t in carried]
+    initial = [scope.of_type(t) for t in carried]
     if rotates and r.random() < 0.3:
         initial = initial[:1] * len(initial)
     is_fixed_count = count is not None and is_true is not None and (condition == '' or r.random() < 0.5)
@@ -148,10 +154,10 @@ def add_loop(scope):
     # What shape a stack without a part has is nobody's to say unless the body does: of its outputs, and of inputs that are outputs.
     is_never_empty = is_fixed_count and count > 0
     if not is_never_empty:
-        stacked = [t for t in stacked if is_fixed(t[1])]
+        stacked = [t for t in stacked if is_fixed(t.shape)]
     body = Scope(scope.g, scope)
     iteration, going_on = body.input('i64', (), declared=True), body.input('bool', (), declared=True)
-    values = [body.input(*type, declared=None if is_never_empty else True) for type in carried]
+    values = [body.input_of(type, declared=None if is_never_empty or type.kind != 'tensor' else True) for type in carried]
     # The specification: without a condition as input that of the body is ignored. Its next iteration may read it, but those who do
     # not ignore it give true then.
     is_ignored = condition == '' and r.random() < 0.2
@@ -169,28 +175,32 @@ def add_loop(scope):
             body.output_value(values[(i + 1) % len(values)])
         else:
             next_of(body, values[i], type)
-    declared = [not is_never_empty or shape == () or r.random() < 0.7 for _, shape, _ in stacked]
-    for (dtype, shape, exact), has_shape in zip(stacked, declared):
-        body.output(dtype, shape, exact, has_shape)
+    for type in stacked:
+        body.output_of(type, declared=not is_never_empty or type.shape == () or r.random() < 0.7)
     if not carried and not stacked:
         return
     names = scope.node('Loop', [trips, condition, *initial], len(carried) + len(stacked), body=body.graph('body'))
-    for name, (dtype, shape, exact) in zip(names, carried):
-        scope.values.append(Value(name, dtype, opened(shape), exact))
+    for name, type in zip(names, carried):
+        scope.values.append(type.value(name))
     length = count if is_never_empty else Open(0, MOST_ITERATIONS)
-    for name, (dtype, shape, exact) in zip(names[len(carried):], stacked):
-        scope.values.append(Value(name, dtype, (length,) + shape, exact))
+    for name, type in zip(names[len(carried):], stacked):
+        scope.values.append(Value(name, type.dtype, (length,) + type.shape, type.exact))
 
 
 def with_axis(shape, axis, extent):
     return shape[:axis] + (extent,) + shape[axis:]
 
 
+def any_tensor(scope):
+    type = any_type(scope, may_vary=False)
+    return type.dtype, type.shape, type.exact
+
+
 def add_scan(scope):
     r = scope.r
-    states = [any_type(scope, may_vary=False) for _ in range(r.choice([0, 1, 1, 2]))]
-    parts = [any_type(scope, may_vary=False) for _ in range(r.choice([1, 1, 2, 3]))]
-    stacked = [any_type(scope, may_vary=False) for _ in range(r.choice([0, 1, 1, 2]))]
+    states = [any_tensor(scope) for _ in range(r.choice([0, 1, 1, 2]))]
+    parts = [any_tensor(scope) for _ in range(r.choice([1, 1, 2, 3]))]
+    stacked = [any_tensor(scope) for _ in range(r.choice([0, 1, 1, 2]))]
     if not states and not stacked:
         return
     opens = [e for e in scope.opens() if 0 < low(e) and high(e) <= 4]
@@ -227,7 +237,7 @@ def add_scan(scope):
     attributes = {key: value for key, value in attributes.items() if not isinstance(value, list) or value}
     names = scope.node('Scan', [*initial, *scanned], len(states) + len(stacked), **attributes)
     for name, (dtype, shape, exact) in zip(names, states):
-        scope.values.append(Value(name, dtype, opened(shape), exact))
+        scope.values.append(Value(name, dtype, shape, exact))
     for name, (dtype, shape, exact), axis in zip(names[len(states):], stacked, output_axes):
         scope.values.append(Value(name, dtype, with_axis(shape, axis, length), exact))
 
@@ -242,6 +252,7 @@ class Generator:
         self.dtypes = self.r.choices(['f32'] * 6 + ['i64'] * 3 + ['i32', 'f64', 'bool', 'u8', 'f16'], k=3)
         self.shapes = self.r.choices(SHAPES, k=3)
         self.is_open = is_open
+        self.has_sequences = is_open and self.opset >= 15 and self.r.random() < 0.6
         self.asked_names, self.main = {}, Scope(self)
 
     def elements(self, dtype, shape):
@@ -263,8 +274,11 @@ class Generator:
     def model(self):
         r, main = self.r, self.main
         for _ in range(r.randrange(1, 4)):
-            dtype, shape, exact = any_type(main, may_vary=False)
+            dtype, shape, exact = any_tensor(main)
             shape = tuple(Varies(r.randrange(2), 3) if self.is_open and r.random() < 0.2 else e for e in shape)
+            if self.has_sequences and r.random() < 0.4:
+                main.input_of(any_other_type(main, Type(dtype, shape, exact)), declared=True)
+                continue
             value = main.input(dtype, shape, declared=True)
             if r.random() < 0.25:
                 names = [e.source if isinstance(e, Open) else (value.name, i) for i, e in enumerate(value.shape)]
@@ -279,18 +293,37 @@ class Generator:
                                   ir_version=OPSETS[self.opset])
         return model
 
+    # For modules that this one has.
+
+    def make_other(self, scope, type):
+        return make_other(scope, type)
+
+    def steps_in(self, body):
+        steps_in(body)
+
+    def any_type(self, scope):
+        return any_type(scope)
+
     def feeds(self, number):
-        """Inputs number 0, 1, ... of the model."""
+        """Inputs number 0, 1, ... of the model. Lists of sequences, None of optionals that have nothing."""
         self.elements_of = np.random.RandomState([number, len(self.main.inputs)])
-        feeds, extents = {}, {}
-        for value in self.main.values:
-            if value.name in [i.name for i in self.main.inputs]:
-                shape = [extents.setdefault(e, self.elements_of.randint(low(e), high(e) + 1)) for e in value.shape]
-                array = self.elements(value.dtype, shape)
-                if self.asked_names.get(value.name) == 'i64':
-                    array = np.asarray(self.elements_of.choice([0, 1, 2, 2, 3]), np.int64)
-                feeds[value.name] = np.asarray(array, TYPES[value.dtype][0])
-        return feeds
+        extents = {}
+
+        def tensor(value):
+            shape = [self.elements_of.randint(low(e), high(e) + 1) for e in value.shape]
+            shape = [extents.setdefault(e, n) if isinstance(e, Open) else n for e, n in zip(value.shape, shape)]
+            return np.asarray(self.elements(value.dtype, shape), TYPES[value.dtype][0])
+
+        def input(value):
+            if self.asked_names.get(value.name) == 'i64':
+                return np.asarray(self.elements_of.choice([0, 1, 2, 2, 3]), np.int64)
+            if value.kind == 'optional' and self.elements_of.randint(0, 3) == 0:
+                return None
+            if 'sequence' in (value.kind, value.of):
+                return [tensor(value) for _ in range(self.elements_of.randint(value.length[0], value.length[1] + 1))]
+            return tensor(value)
+        names = [i.name for i in self.main.inputs]
+        return {value.name: input(value) for value in self.main.values if value.name in names}
 
 
 def random_model(seed):

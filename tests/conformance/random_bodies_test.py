@@ -90,13 +90,18 @@ def for_evaluator(model):
     return model
 
 
+def as_value(result):
+    """An array, a list of arrays, or None: an optional that has nothing."""
+    return result if result is None else [np.asarray(a) for a in result] if isinstance(result, list) else np.asarray(result)
+
+
 def evaluate(model, feeds):
     """A list of outputs, or why there is none."""
     model = for_evaluator(model)
     if model is None:
         return 'a stack of scalars, axes or directions of a Scan, or Unique that does not sort'
     try:
-        return [np.asarray(a) for a in ReferenceEvaluator(model).run(None, feeds)]
+        return [as_value(a) for a in ReferenceEvaluator(model).run(None, feeds)]
     except Exception as error:
         return f'{type(error).__name__}: {error}'
 
@@ -107,14 +112,21 @@ def run(model, feeds):
     options.intra_op_num_threads = 1
     try:
         session = onnxruntime.InferenceSession(for_runtime(model).SerializeToString(), options, providers=['CPUExecutionProvider'])
-        return [np.asarray(a) for a in session.run(None, feeds)]
+        return [as_value(a) for a in session.run(None, feeds)]
     except Exception as error:
         return str(error)
 
 
+def is_same(a, b):
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(is_same, a, b))
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return a is b
+    return a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, equal_nan=True, **TOLERANCES)
+
+
 def are_same(left, right):
-    return all(a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, equal_nan=True, **TOLERANCES)
-               for a, b in zip(left, right))
+    return all(map(is_same, left, right))
 
 
 def expected(model, feeds, counts):
@@ -135,16 +147,28 @@ def expected(model, feeds, counts):
     return None if isinstance(wanted, str) else wanted
 
 
+def proto_of(info, value):
+    kind = info.type.WhichOneof('value')
+    if kind == 'optional_type':
+        element = info.type.optional_type.elem_type.WhichOneof('value')
+        form = onnx.OptionalProto.SEQUENCE if element == 'sequence_type' else onnx.OptionalProto.TENSOR
+        return numpy_helper.from_optional(value, info.name, form)
+    if kind == 'sequence_type':
+        return numpy_helper.from_list(value, info.name, onnx.SequenceProto.TENSOR)
+    return numpy_helper.from_array(value)
+
+
 def write_test(folder, model, data):
     folder.mkdir(parents=True)
     onnx.save(model, folder / 'model.onnx')
     (folder / 'data.json').write_text(json.dumps(TOLERANCES))
     for number, (feeds, wanted) in enumerate(data):
         (folder / f'test_data_set_{number}').mkdir()
-        for kind, arrays in (('input', [feeds[i.name] for i in model.graph.input]), ('output', wanted)):
-            for i, array in enumerate(arrays):
+        for kind, infos, values in (('input', model.graph.input, [feeds[i.name] for i in model.graph.input]),
+                                    ('output', model.graph.output, wanted)):
+            for i, (info, value) in enumerate(zip(infos, values)):
                 file = folder / f'test_data_set_{number}/{kind}_{i}.pb'
-                file.write_bytes(numpy_helper.from_array(array).SerializeToString())
+                file.write_bytes(proto_of(info, value).SerializeToString())
 
 
 def data_of(seed, counts):

@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import helper, numpy_helper
 
-from random_values import FLOATS, INTEGERS, TYPES, Open, Value, Varies, high, is_fixed, least, low, most, opened, suits_extent, suits_shape
+from random_values import FLOATS, INTEGERS, TYPES, Open, Type, Value, Varies, high, is_fixed, least, low, most, opened, suits_extent, suits_shape
 
 
 class Scope:
@@ -34,6 +34,11 @@ class Scope:
         if exact is None:
             exact = all(i.exact for i in inputs if isinstance(i, Value))
         value = Value(self.node(op, inputs, **attributes)[0], dtype, shape, exact)
+        self.values.append(value)
+        return value
+
+    def add_value(self, op, inputs, value_type, /, **attributes):
+        value = value_type.value(self.node(op, inputs, **attributes)[0])
         self.values.append(value)
         return value
 
@@ -70,11 +75,11 @@ class Scope:
         element = self.any_constant(dtype, self.r.choice([(), tuple(some)]))
         return self.add('Expand', [element, self.shape_value(shape)], dtype, shape)
 
-    def pick(self, wanted=lambda value: True, is_ranked=True):
+    def pick(self, wanted=lambda value: True, is_ranked=True, kind='tensor'):
         """A value of this graph or of one around it; None where there is none."""
         scope, found = self, []
         while scope is not None:
-            own = [v for v in scope.values if (v.shape is not None or not is_ranked) and wanted(v)]
+            own = [v for v in scope.values if v.kind == kind and (v.shape is not None or not is_ranked) and wanted(v)]
             found = found or own
             if own and (scope.around is None or self.r.random() < 0.6):
                 return self.r.choice(own)
@@ -95,11 +100,18 @@ class Scope:
             value = value and self.converted(value, dtype, shape)
         return value or self.any_constant(dtype, shape)
 
+    def of_type(self, type):
+        """Something of that type."""
+        if type.kind == 'tensor':
+            return self.pick_or_make(type.dtype, type.shape, type.exact)
+        value = self.pick(lambda v: v.suits_type(type), is_ranked=False, kind=type.kind) if self.r.random() < 0.75 else None
+        return value or self.g.make_other(self, type)
+
     def opens(self):
         """Extents that only the run knows, of values that can be seen from here."""
         scope, found = self, []
         while scope is not None:
-            found += [e for v in scope.values for e in v.shape or () if isinstance(e, Open)]
+            found += [e for v in scope.values if v.kind == 'tensor' for e in v.shape or () if isinstance(e, Open)]
             scope = scope.around
         return found
 
@@ -359,7 +371,10 @@ class Scope:
     # ---- the interface ----
 
     def input(self, dtype, shape, exact=True, declared=None):
-        value = Value(self.fresh(), dtype, opened(shape), exact)
+        return self.input_of(Type(dtype, shape, exact), declared)
+
+    def input_of(self, type, declared=None):
+        value = type.value(self.fresh())
         self.values.append(value)
         self.inputs.append(self.info(value, declared if declared is not None else self.r.random() < 0.8))
         return value
@@ -368,20 +383,29 @@ class Scope:
         shape = None
         if has_shape and value.shape is not None:
             shape = [(names or {}).get(i, e if isinstance(e, int) else None) for i, e in enumerate(value.shape)]
-        return helper.make_tensor_value_info(value.name, TYPES[value.dtype][1], shape)
+        type = helper.make_tensor_type_proto(TYPES[value.dtype][1], shape)
+        for kind in [value.of if value.kind == 'optional' else '', value.kind]:
+            if kind == 'sequence':
+                type = helper.make_sequence_type_proto(type)
+            elif kind == 'optional':
+                type = helper.make_optional_type_proto(type)
+        return helper.make_value_info(value.name, type)
 
     def output(self, dtype, shape, exact=True, declared=None):
+        self.output_of(Type(dtype, shape, exact), declared)
+
+    def output_of(self, type, declared=None):
         """Something of that type: a result, an input, a constant, what is around, or an output once more."""
         value = None
         if self.r.random() < 0.4:
-            value = self.pick(lambda v: v in self.values and v.suits(dtype, shape, exact), is_ranked=False)
-        self.output_value(value or self.pick_or_make(dtype, shape, exact), declared)
+            value = self.pick(lambda v: v in self.values and v.suits_type(type), is_ranked=False, kind=type.kind)
+        self.output_value(value or self.of_type(type), declared)
 
     def output_value(self, value, declared=None):
         """An output needs a name of its own; one of a graph around is a value of that, or a copy of it here."""
         is_direct = value.name in self.own_names() or (self.depth > 0 and self.r.random() < 0.4)
         if not is_direct or value.name in [o.name for o in self.outputs]:
-            value = self.add('Identity', [value], value.dtype, value.shape)
+            value = self.add_value('Identity', [value], value.type())
         self.outputs.append(self.info(value, declared if declared is not None else self.r.random() < 0.8))
 
     def own_names(self):

@@ -46,6 +46,8 @@ def is_fixed(shape):
 
 
 def suits_extent(extent, wanted):
+    if isinstance(extent, Varies) and not isinstance(wanted, Varies):
+        return False
     if isinstance(wanted, Varies):
         return wanted.low <= low(extent) and high(extent) <= wanted.high
     return extent == wanted
@@ -62,15 +64,41 @@ def opened(shape):
     return None if shape is None else tuple(Open(e.low, e.high) if isinstance(e, Varies) else e for e in shape)
 
 
-class Value:
-    """A tensor; `shape` is None where nobody knows its rank."""
+class Type:
+    """What values have in common where they meet: tensors, sequences of these ('sequence'), or what may have one ('optional').
 
-    def __init__(self, name, dtype, shape, exact=True):
-        self.name, self.dtype, self.exact = name, dtype, exact
+    Of a sequence `shape` holds for each element, and `length` has the bounds of their number. `of`: what an optional has."""
+
+    def __init__(self, dtype, shape, exact=True, kind='tensor', length=(0, 0), of='tensor'):
+        self.dtype, self.shape, self.exact, self.kind, self.length, self.of = dtype, shape, exact, kind, length, of
+
+    def as_kind(self, kind, of='tensor'):
+        return Type(self.dtype, self.shape, self.exact, kind, self.length, of)
+
+    def value(self, name):
+        return Value(name, self.dtype, opened(self.shape) if self.kind == 'tensor' else self.shape, self.exact, self.kind,
+                     self.length, self.of)
+
+
+class Value:
+    """A tensor; `shape` is None where nobody knows its rank. Or something else, as Type says."""
+
+    def __init__(self, name, dtype, shape, exact=True, kind='tensor', length=(0, 0), of='tensor'):
+        self.name, self.dtype, self.exact, self.kind, self.length, self.of = name, dtype, exact, kind, length, of
         self.shape = None if shape is None else tuple(shape)
         for axis, extent in enumerate(self.shape or ()):
-            if isinstance(extent, Open) and extent.source is None:
+            if kind == 'tensor' and isinstance(extent, Open) and extent.source is None:
                 extent.source = name, axis
 
+    def type(self):
+        return Type(self.dtype, self.shape, self.exact, self.kind, self.length, self.of)
+
     def suits(self, dtype, shape, exact):
-        return self.dtype == dtype and suits_shape(self.shape, shape) and (self.exact or not exact)
+        return self.kind == 'tensor' and self.dtype == dtype and suits_shape(self.shape, shape) and (self.exact or not exact)
+
+    def suits_type(self, type):
+        if type.kind == 'tensor':
+            return self.suits(type.dtype, type.shape, type.exact)
+        has_length = type.length[0] <= self.length[0] and self.length[1] <= type.length[1]
+        return (self.kind == type.kind and self.of == type.of and self.dtype == type.dtype and (self.exact or not type.exact) and
+                suits_shape(self.shape, type.shape) and (has_length or 'sequence' not in (type.kind, type.of)))
