@@ -529,10 +529,7 @@ std::vector<bool> needed_nodes(const GraphData& graph, const std::vector<bool>& 
     return is_needed;
 }
 
-namespace {
-
-// Operands of the node whose values decide shapes of its results, or within its bodies.
-std::vector<ValueId> shape_operands(const NodeData& node) {
+std::vector<ValueId> shape_deciding_operands(const NodeData& node) {
     std::vector<ValueId> operands;
     const uint32_t own = shape_inputs_of(node);
     for (size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
@@ -551,8 +548,6 @@ std::vector<ValueId> shape_operands(const NodeData& node) {
     return operands;
 }
 
-}  // namespace
-
 std::vector<bool> shape_deciding_values(const GraphData& graph) {
     // Backwards: a value decides shapes if it is a shape operand or feeds one.
     std::vector<bool> decides(graph.values.size(), false);
@@ -566,7 +561,7 @@ std::vector<bool> shape_deciding_values(const GraphData& graph) {
         if (node.dead || node.def == nullptr) {
             continue;
         }
-        const std::vector<ValueId> operands = shape_operands(node);
+        const std::vector<ValueId> operands = shape_deciding_operands(node);
         std::for_each(operands.begin(), operands.end(), mark);
         const bool only_shape_of_input =
             node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");

@@ -57,6 +57,9 @@ bool same_but_extents(const ValueFact& a, const ValueFact& b);
 // need no computing.
 std::vector<bool> needed_nodes(const GraphData& graph, const std::vector<bool>& is_known);
 
+// Operands of the node whose values decide shapes of its results, or within its bodies.
+std::vector<ValueId> shape_deciding_operands(const NodeData& node);
+
 // Graph inputs whose *values* decide some shape: the inputs that reach a shape operand
 // (OpDef::shape_inputs) by values, not only through Shape or Size. By input index.
 std::vector<int> shape_deciding_inputs(const GraphData& graph);

@@ -134,6 +134,15 @@ def next_of(body, value, type):
         body.output_of(type)
 
 
+def initial_values(scope, types):
+    """No sequence more than once: ONNX Runtime takes the elements with the first one."""
+    values = []
+    for type in types:
+        value = scope.of_type(type)
+        values.append(scope.g.make_other(scope, type) if type.kind != 'tensor' and value in values else value)
+    return values
+
+
 def add_loop(scope):
     r = scope.r
     carried = [any_type(scope) for _ in range(r.choice([0, 1, 1, 2, 2, 3]))]
@@ -146,8 +155,8 @@ def add_loop(scope):
     is_bounded = r.random() < 0.8
     trips, count = trip_count_of(scope) if is_bounded else ('', None)
     condition, is_true = condition_of(scope, is_bounded)
-    initial = [scope.of_type(t) for t in carried]
-    if rotates and r.random() < 0.3:
+    initial = initial_values(scope, carried)
+    if rotates and carried[0].kind == 'tensor' and r.random() < 0.3:
         initial = initial[:1] * len(initial)
     is_fixed_count = count is not None and is_true is not None and (condition == '' or r.random() < 0.5)
     count = 0 if is_true is False else count

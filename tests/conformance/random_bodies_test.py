@@ -65,11 +65,13 @@ def for_runtime(model):
 def for_evaluator(model):
     """The same model for the reference evaluator, which runs no iteration where the condition is absent, and joins the parts of a
     stack along their first axis instead of a new one. None: it cannot run such a model, as a stack's parts are scalars, or a Scan has
-    other axes or directions than the first ones, or it sorts what Unique should leave in the order of the first ones."""
+    other axes or directions than the first ones, or it sorts what Unique should leave in the order of the first ones, or has lists for optionals."""
     model = copy_of(for_runtime(model))
     model.graph.initializer.append(numpy_helper.from_array(np.array(True), 'always'))
     model.graph.initializer.append(numpy_helper.from_array(np.array([0]), 'first_axis'))
     if any(n.op_type == 'Scan' and any(any(a.ints) for a in n.attribute) for n in all_nodes(model.graph)):
+        return None
+    if any(n.op_type == 'Optional' for n in all_nodes(model.graph)) or any(i.type.HasField('optional_type') for i in model.graph.input):
         return None
     if any(n.op_type == 'Unique' and {a.name: a.i for a in n.attribute}.items() >= {('sorted', 0)} and
            any(a.name == 'axis' for a in n.attribute) for n in all_nodes(model.graph)):
@@ -99,7 +101,7 @@ def evaluate(model, feeds):
     """A list of outputs, or why there is none."""
     model = for_evaluator(model)
     if model is None:
-        return 'a stack of scalars, axes or directions of a Scan, or Unique that does not sort'
+        return 'not for the evaluator'
     try:
         return [as_value(a) for a in ReferenceEvaluator(model).run(None, feeds)]
     except Exception as error:

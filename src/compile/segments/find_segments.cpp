@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "graph/bodies.h"
@@ -72,10 +74,7 @@ Result<std::optional<Tensor>> one_element(const TypeInfo& type, int64_t value) {
 class SegmentFinder {
   public:
     explicit SegmentFinder(const GraphData& graph)
-        : graph_(graph),
-          decides_(shape_deciding_values(graph)),
-          types_(graph.values.size()),
-          values_(graph.values.size()) {}
+        : graph_(graph), decides_(shape_deciding_values(graph)), types_(graph.values.size()) {}
 
     // Types of the values, where the inputs have these.
     Status use_facts(const std::vector<GivenInput>& given) {
@@ -91,21 +90,13 @@ class SegmentFinder {
         return {};
     }
 
-    // out_of_memory is the only error.
+    // out_of_memory is the only error. What a segment knows is assumed at first, and then what its
+    // own nodes make part of its key: so often that nothing is assumed that is not so.
     Result<GraphSegments> find(const std::vector<GivenInput>& given) {
-        segments_.segment_of_node = IdVector<NodeId, int32_t>(graph_.nodes.size(), 0);
-        segments_.is_own_step = IdVector<NodeId, bool>(graph_.nodes.size(), false);
-        for (size_t i = 0; i < graph_.inputs.size(); ++i) {
-            const ValueId id = graph_.inputs[i];
-            values_[id].is_known = i < given.size() ? given[i].is_known : is_of_key(id);
-        }
-        for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-            place(NodeId{int32_t(n)});
-        }
-        segments_.has_open_outputs = std::any_of(
-            graph_.outputs.begin(), graph_.outputs.end(),
-            [this](ValueId id) { return values_[id].is_open || !types_[id]->is_tensor(); });
-        LEAT_RETURN_IF_ERROR(std::move(problem_));
+        do {
+            place_all(given);
+            LEAT_RETURN_IF_ERROR(std::move(problem_));
+        } while (drop_wrong_keys());
         return std::move(segments_);
     }
 
@@ -119,9 +110,83 @@ class SegmentFinder {
         // The same in each plan of a segment that has the value: no elements of inputs are needed.
         bool is_of_shapes = false;
     };
+    // A value of which elements are part of the key of a segment's plans.
+    using Key = std::pair<int32_t, int32_t>;  // index of the value, segment
 
-    // True if the elements are part of the key of a plan for which the value is an input.
-    bool is_of_key(ValueId id) const { return decides_[size_t(id.index)] && is_small(*types_[id]); }
+    void place_all(const std::vector<GivenInput>& given) {
+        segments_ = {};
+        values_ = IdVector<ValueId, Knowledge>(graph_.values.size());
+        used_keys_.clear();
+        segments_.segment_of_node = IdVector<NodeId, int32_t>(graph_.nodes.size(), 0);
+        segments_.is_own_step = IdVector<NodeId, bool>(graph_.nodes.size(), false);
+        for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+            const ValueId id = graph_.inputs[i];
+            values_[id].is_known = i < given.size() && given[i].is_known;
+        }
+        for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+            place(NodeId{int32_t(n)});
+        }
+        segments_.has_open_outputs = std::any_of(
+            graph_.outputs.begin(), graph_.outputs.end(),
+            [this](ValueId id) { return values_[id].is_open || !types_[id]->is_tensor(); });
+    }
+
+    // True if the elements are part of the key of the segment's plans, for which the value is an
+    // input.
+    bool is_of_key(ValueId id, int32_t segment) const {
+        const Key key{id.index, segment};
+        const bool is_key =
+            decides_[size_t(id.index)] && is_small(*types_[id]) && wrong_keys_.count(key) == 0;
+        if (is_key) {
+            used_keys_.insert(key);
+        }
+        return is_key;
+    }
+
+    // True if a plan of the segment knows the elements of a value that its nodes read.
+    bool is_known_in(ValueId id, int32_t segment) const {
+        const Knowledge& value = values_[id];
+        const bool is_input = value.is_step || value.segment < segment;
+        return is_constant(id) || (value.is_known && (!is_input || value.segment < 0)) ||
+               (is_input && is_of_key(id, segment));
+    }
+
+    // Keys that the nodes of the segments have, as shape_deciding_inputs() finds them for each.
+    std::set<Key> keys_of_segments() const {
+        std::set<Key> keys;
+        std::vector<bool> decides(graph_.values.size(), false);  // in the segment that computes it
+        for (NodeId n{int32_t(graph_.nodes.size()) - 1}; n.index >= 0; --n.index) {
+            const NodeData& node = graph_.node(n);
+            if (node.dead || node.def == nullptr || segments_.is_own_step[n]) {
+                continue;
+            }
+            const int32_t segment = segments_.segment_of_node[n];
+            const bool feeds =
+                !reads_shape(node) &&
+                std::any_of(node.outputs.begin(), node.outputs.end(),
+                            [&](ValueId id) { return id.valid() && decides[size_t(id.index)]; });
+            for (const ValueId id : feeds ? node.inputs : shape_deciding_operands(node)) {
+                if (id.valid() && !values_[id].is_step && values_[id].segment == segment) {
+                    decides[size_t(id.index)] = true;
+                } else if (id.valid()) {
+                    keys.insert({id.index, segment});
+                }
+            }
+        }
+        return keys;
+    }
+
+    // True if there are any.
+    bool drop_wrong_keys() {
+        if (used_keys_.empty()) {
+            return false;
+        }
+        const std::set<Key> keys = keys_of_segments();
+        const size_t before = wrong_keys_.size();
+        std::set_difference(used_keys_.begin(), used_keys_.end(), keys.begin(), keys.end(),
+                            std::inserter(wrong_keys_, wrong_keys_.end()));
+        return wrong_keys_.size() > before;
+    }
 
     bool is_constant(ValueId id) const { return graph_.value(id).constant.has_value(); }
 
@@ -155,7 +220,7 @@ class SegmentFinder {
         if (node.dead || node.def == nullptr) {
             return;
         }
-        if (has_other_values(node) || (node.has_bodies() && has_open_bodies(node))) {
+        if (has_other_values(node)) {
             place_step(id);
             return;
         }
@@ -178,16 +243,20 @@ class SegmentFinder {
                 because = input;
             }
         }
+        if (node.has_bodies() && has_open_bodies(node, segment)) {
+            place_step(id);
+            return;
+        }
         segments_.segment_of_node[id] = segment;
         if (segment > int32_t(segments_.cuts.size())) {
             segments_.cuts.push_back({id, because, reason_of(node, because)});
         }
         const bool is_known = may_be_known(node, segment);
-        const bool is_of_shapes = is_known && follows_from_shapes(node);
+        const bool is_of_shapes = is_known && follows_from_shapes(node, segment);
         for (const ValueId output : node.outputs) {
             if (output.valid()) {
-                values_[output] = {segment, false, !is_known && is_open(node, output), is_known,
-                                   is_of_shapes};
+                values_[output] = {segment, false, !is_known && is_open(node, output, segment),
+                                   is_known, is_of_shapes};
             }
         }
     }
@@ -245,10 +314,11 @@ class SegmentFinder {
         return node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
     }
 
-    bool follows_from_shapes(const NodeData& node) const {
+    bool follows_from_shapes(const NodeData& node, int32_t segment) const {
         return reads_shape(node) ||
                std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-                   return !id.valid() || is_constant(id) || values_[id].is_of_shapes;
+                   return !id.valid() || is_constant(id) ||
+                          (values_[id].is_of_shapes && values_[id].segment == segment);
                });
     }
 
@@ -257,14 +327,12 @@ class SegmentFinder {
             return true;
         }
         const bool has_small_results =
-            std::all_of(node.outputs.begin(), node.outputs.end(),
-                        [this](ValueId id) { return !id.valid() || is_small(*types_[id]); });
+            std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+                return !id.valid() || (is_small(*types_[id]) && !is_open_stack(node, id, segment));
+            });
         return has_small_results && may_be_evaluated(node) && is_surely_short(node) &&
-               std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-                   return !id.valid() || is_constant(id) || values_[id].is_known ||
-                          (values_[id].segment < segment && values_[id].segment >= 0 &&
-                           is_of_key(id));
-               });
+               std::all_of(node.inputs.begin(), node.inputs.end(),
+                           [&](ValueId id) { return !id.valid() || is_known_in(id, segment); });
     }
 
     // A plan does not run bodies that may run often, whatever it knows: those of a loop whose end
@@ -275,11 +343,16 @@ class SegmentFinder {
                         }));
     }
 
-    bool is_open(const NodeData& node, ValueId output) const {
+    bool is_open(const NodeData& node, ValueId output, int32_t segment) const {
         const int32_t index = graph_.value(output).output_index;
-        return is_open_output(node, index) ||
-               (is_stack_of_loop(node, index) && !is_determined(output) &&
-                !is_found_with_numbers(node, index));
+        return is_open_output(node, index) || is_open_stack(node, output, segment);
+    }
+
+    // True if only a run tells how many iterations there are. No plan evaluates the node then.
+    bool is_open_stack(const NodeData& node, ValueId output, int32_t segment) const {
+        const int32_t index = graph_.value(output).output_index;
+        return is_stack_of_loop(node, index) && !is_determined(output) &&
+               !is_found_with_numbers(node, index, segment);
     }
 
     // ---- nodes with bodies ----
@@ -298,9 +371,9 @@ class SegmentFinder {
     }
 
     // True if the node has to be a step of its own: a plan could not have its bodies.
-    bool has_open_bodies(const NodeData& node) const {
+    bool has_open_bodies(const NodeData& node, int32_t segment) const {
         for (const bool condition : {true, false}) {
-            if (has_open_bodies(node, condition)) {
+            if (has_open_bodies(node, segment, condition)) {
                 return true;
             }
         }
@@ -309,15 +382,18 @@ class SegmentFinder {
 
     // True if each plan of the segment knows the condition or trip count. Elements of inputs are
     // part of its key only if an operator of that segment says that they decide shapes.
-    bool is_known_in_plans(const NodeData& node, size_t operand) const {
-        const Knowledge& value = values_[node.inputs[operand]];
-        return value.is_known &&
-               (value.is_of_shapes || (shape_inputs_of(node) >> operand & 1U) != 0);
+    bool is_known_in_plans(const NodeData& node, size_t operand, int32_t segment) const {
+        const ValueId id = node.inputs[operand];
+        const bool is_of_shapes = values_[id].is_of_shapes && values_[id].segment == segment;
+        const bool is_declared = (shape_inputs_of(node) >> operand & 1U) != 0;
+        return is_of_shapes || (is_declared && is_known_in(id, segment));
     }
 
     // What is known of the operands, with numbers for extents. A condition that plans know is tried
     // as this.
-    std::vector<ValueFact> tried_operands(const NodeData& node, bool condition) const {
+    std::vector<ValueFact> tried_operands(const NodeData& node,
+                                          int32_t segment,
+                                          bool condition) const {
         TriedExtents extents;
         std::vector<ValueFact> facts(node.inputs.size());
         for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -328,7 +404,7 @@ class SegmentFinder {
             facts[i].type = extents.of(*types_[id]);
             if (is_constant(id)) {
                 facts[i].value = found(aligned(*graph_.value(id).constant));
-            } else if (i < 2 && node.op_type != "Scan" && is_known_in_plans(node, i)) {
+            } else if (i < 2 && node.op_type != "Scan" && is_known_in_plans(node, i, segment)) {
                 const bool is_count = facts[i].type.dtype == DType::kInt64;
                 facts[i].value = found(one_element(facts[i].type,
                                                    is_count ? kTriedTripCount : int64_t(condition)))
@@ -351,16 +427,16 @@ class SegmentFinder {
                    : std::nullopt;
     }
 
-    bool is_found_with_numbers(const NodeData& node, int32_t output) const {
+    bool is_found_with_numbers(const NodeData& node, int32_t output, int32_t segment) const {
         BodyInputs bodies;
-        const std::vector<ValueFact> facts = tried_operands(node, /*condition=*/true);
+        const std::vector<ValueFact> facts = tried_operands(node, segment, /*condition=*/true);
         const auto results = tried_results(node, facts, bodies);
         return results && (*results)[size_t(output)].type.fixed_shape();
     }
 
-    bool has_open_bodies(const NodeData& node, bool condition) const {
+    bool has_open_bodies(const NodeData& node, int32_t segment, bool condition) const {
         BodyInputs bodies;
-        const std::vector<ValueFact> facts = tried_operands(node, condition);
+        const std::vector<ValueFact> facts = tried_operands(node, segment, condition);
         const auto results = tried_results(node, facts, bodies);
         if (!results) {
             return true;
@@ -375,7 +451,7 @@ class SegmentFinder {
             }
         }
         return std::any_of(bodies.begin(), bodies.end(), [&](const auto& body) {
-            return is_open_body(node, body.first, body.second);
+            return is_open_body(node, segment, body.first, body.second);
         });
     }
 
@@ -385,6 +461,7 @@ class SegmentFinder {
     }
 
     bool is_open_body(const NodeData& node,
+                      int32_t segment,
                       const std::string& key,
                       const std::vector<ValueFact>& facts) const {
         const GraphData& body = *node.body(key);
@@ -394,8 +471,7 @@ class SegmentFinder {
         for (size_t i = 0; i < facts.size(); ++i) {
             const ValueId captured = i < own ? ValueId{} : node.inputs[node.own_inputs() + i - own];
             const bool is_known =
-                captured.valid() &&
-                (is_constant(captured) || values_[captured].is_known || decides[i - own]);
+                captured.valid() && (is_known_in(captured, segment) || decides[i - own]);
             given.push_back({facts[i], is_known});
         }
         SegmentFinder finder(body);
@@ -411,6 +487,8 @@ class SegmentFinder {
     IdVector<ValueId, const TypeInfo*> types_;
     IdVector<ValueId, Knowledge> values_;
     GraphSegments segments_;
+    mutable std::set<Key> used_keys_;  // that have been taken for granted
+    std::set<Key> wrong_keys_;
     mutable Status problem_;
 };
 
