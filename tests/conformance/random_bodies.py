@@ -135,11 +135,15 @@ def next_of(body, value, type):
 
 
 def initial_values(scope, types):
-    """No sequence more than once: ONNX Runtime takes the elements with the first one."""
+    """Sequences that nothing else has: ONNX Runtime takes the elements away from what a Loop begins with."""
     values = []
     for type in types:
-        value = scope.of_type(type)
-        values.append(scope.g.make_other(scope, type) if type.kind != 'tensor' and value in values else value)
+        if type.kind == 'tensor':
+            values.append(scope.of_type(type))
+        else:
+            before = list(scope.values)
+            values.append(make_other(scope, type, is_new=True))
+            scope.values = [v for v in scope.values if v in before or v.kind == 'tensor']
     return values
 
 
@@ -185,7 +189,7 @@ def add_loop(scope):
         else:
             next_of(body, values[i], type)
     for type in stacked:
-        body.output_of(type, declared=not is_never_empty or type.shape == () or r.random() < 0.7)
+        body.output_of(type, declared=not is_never_empty or type.shape == () or r.random() < 0.7, is_own=not is_never_empty)
     if not carried and not stacked:
         return
     names = scope.node('Loop', [trips, condition, *initial], len(carried) + len(stacked), body=body.graph('body'))

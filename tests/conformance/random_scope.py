@@ -394,16 +394,16 @@ class Scope:
     def output(self, dtype, shape, exact=True, declared=None):
         self.output_of(Type(dtype, shape, exact), declared)
 
-    def output_of(self, type, declared=None):
+    def output_of(self, type, declared=None, is_own=False):
         """Something of that type: a result, an input, a constant, what is around, or an output once more."""
         value = None
         if self.r.random() < 0.4:
             value = self.pick(lambda v: v in self.values and v.suits_type(type), is_ranked=False, kind=type.kind)
-        self.output_value(value or self.of_type(type), declared)
+        self.output_value(value or self.of_type(type), declared, is_own)
 
-    def output_value(self, value, declared=None):
-        """An output needs a name of its own; one of a graph around is a value of that, or a copy of it here."""
-        is_direct = value.name in self.own_names() or (self.depth > 0 and self.r.random() < 0.4)
+    def output_value(self, value, declared=None, is_own=False):
+        """An output needs a name of its own; one of a graph around is a value of that, or a copy of it here: `is_own`."""
+        is_direct = value.name in self.own_names() or (self.depth > 0 and not is_own and self.r.random() < 0.4)
         if not is_direct or value.name in [o.name for o in self.outputs]:
             value = self.add_value('Identity', [value], value.type())
         self.outputs.append(self.info(value, declared if declared is not None else self.r.random() < 0.8))

@@ -22,13 +22,15 @@ def proto_of(type):
     return helper.make_sequence_type_proto(tensor) if type.of == 'sequence' else tensor
 
 
-def make_other(scope, type):
-    """A new value of a type that is none of tensors."""
+def make_other(scope, type, is_new=False):
+    """A new value of a type that is none of tensors; `is_new`: it has no sequence that another value has, too."""
     r = scope.r
     if type.kind == 'optional':
         if r.random() < 0.35:
             return scope.add_value('Optional', [], type, type=proto_of(type))
-        return scope.add_value('Optional', [scope.of_type(type.as_kind(type.of))], type)
+        inner = type.as_kind(type.of)
+        has = make_other(scope, inner, is_new=True) if is_new and type.of == 'sequence' else scope.of_type(inner)
+        return scope.add_value('Optional', [has], type)
     made = Type(type.dtype, type.shape, type.exact, 'sequence', (0, 0))
     if type.length[0] == 0 and r.random() < 0.4:
         return scope.add_value('SequenceEmpty', [], made, dtype=TYPES[type.dtype][1])

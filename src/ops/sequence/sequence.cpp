@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "graph/bodies.h"
@@ -168,10 +169,23 @@ std::optional<int64_t> sequence_map_iterations(const InferContext& /*context*/) 
     return std::nullopt;
 }
 
-// A file may say the type of an empty one; whoever reads the element is told that there is none.
+// As TypeInfo::to_string() has it: "i32[2,?]", "seq(f32[*])". Kinds and element types matter here.
+TypeInfo type_of_text(std::string_view text) {
+    constexpr std::string_view kSequence = "seq(";
+    if (text.substr(0, kSequence.size()) == kSequence) {
+        return sequence_type(type_of_text(text.substr(kSequence.size())));
+    }
+    const std::optional<DType> dtype = dtype_from_name(text.substr(0, text.find('[')));
+    return dtype ? element_type(*dtype) : TypeInfo();
+}
+
+// The node says the type of an empty one: bodies that read its element are checked, too, and a run
+// that does so is told that there is none.
 Status infer_optional(InferContext& context) {
-    context.set_output(0, type_around(TypeInfo::Kind::kOptional,
-                                      context.has_input(0) ? context.input(0) : TypeInfo()));
+    context.set_output(
+        0, type_around(TypeInfo::Kind::kOptional,
+                       context.has_input(0) ? context.input(0)
+                                            : type_of_text(context.node().attr("type", ""))));
     return {};
 }
 
