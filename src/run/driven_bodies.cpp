@@ -9,6 +9,7 @@
 #include "graph/bodies.h"
 #include "ops/axis_split.h"
 #include "ops/control_flow/control_flow.h"
+#include "ops/movement/extents.h"
 #include "ops/movement/movement.h"
 #include "run/segments_run.h"
 
@@ -96,19 +97,28 @@ Result<ScannedAxes> scanned_axes(const ScanForm& form, std::span<const Value> se
     return scanned;
 }
 
-Shape with_axis(const Shape& part, int axis, int64_t count) {
+// An error where no tensor has so many axes or elements.
+Result<Shape> with_axis(const Shape& part, int axis, int64_t count) {
+    LEAT_RETURN_IF_ERROR(check_output_rank(part.rank() + 1));
     std::vector<int64_t> extents(part.begin(), part.end());
     extents.insert(extents.begin() + axis, count);
-    return Shape::make(extents).value_or(Shape());
+    if (const std::optional<Shape> shape = Shape::make(extents)) {
+        return *shape;
+    }
+    return out_of_memory("the output has more elements than 64 bits count")
+        .with_found(fmt::format("{} parts of {}", count, part.to_string()));
 }
 
 // Of a stack without a part: extents that inference found, those that the body declares, or 0.
 // Where not even the rank is known: one axis.
-Shape shape_of_no_part(const TypeInfo& whole, const TypeInfo& declared, int64_t axis) {
+Result<Shape> shape_of_no_part(const TypeInfo& whole, const TypeInfo& declared, int64_t axis) {
     if (!whole.dims) {
         const std::optional<Shape> part = declared.least_shape();
-        return part ? with_axis(*part, int(axis < 0 ? part->rank() + 1 + axis : axis), 0)
-                    : Shape({0});
+        if (!part) {
+            return Shape({0});
+        }
+        LEAT_ASSIGN_OR_RETURN(const int normal, normalize_axis(axis, part->rank() + 1));
+        return with_axis(*part, normal, 0);
     }
     Shape shape = whole.least_shape().value_or(Shape({0}));
     const int stacked = int(axis < 0 ? shape.rank() + axis : axis);
@@ -276,17 +286,15 @@ Status SegmentsRun::set_stacks(const SegmentStep& step,
         if (parts.empty()) {
             const TypeInfo& type = step.output_types[first + i];
             const TypeInfo& declared = body.value(body.outputs[before + first + i]).type;
-            LEAT_ASSIGN_OR_RETURN(
-                Tensor none,
-                pool_.allocate(type.dtype, shape_of_no_part(type, declared, axes[i]), name));
+            LEAT_ASSIGN_OR_RETURN(const Shape shape, shape_of_no_part(type, declared, axes[i]));
+            LEAT_ASSIGN_OR_RETURN(Tensor none, pool_.allocate(type.dtype, shape, name));
             set_output(step, first + i, Value(std::move(none)));
             continue;
         }
         const Shape& part = parts.front().shape();
         LEAT_ASSIGN_OR_RETURN(const int axis, normalize_axis(axes[i], part.rank() + 1));
-        LEAT_ASSIGN_OR_RETURN(Tensor whole,
-                              pool_.allocate(parts.front().dtype(),
-                                             with_axis(part, axis, int64_t(parts.size())), name));
+        LEAT_ASSIGN_OR_RETURN(const Shape shape, with_axis(part, axis, int64_t(parts.size())));
+        LEAT_ASSIGN_OR_RETURN(Tensor whole, pool_.allocate(parts.front().dtype(), shape, name));
         for (size_t k = 0; k < parts.size(); ++k) {
             copy_index(whole, axis, int64_t(k), parts[k], /*is_into_whole=*/true);
         }

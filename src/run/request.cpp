@@ -133,8 +133,7 @@ Status RequestState::prepare_start(const scheduler::RunControl& control) {
     has_results_ = false;
     LEAT_RETURN_IF_ERROR(check_bound());
     if (segments_ != nullptr) {
-        prepare_values();
-        return {};
+        return prepare_values();
     }
     started_ = 0;
     LEAT_RETURN_IF_ERROR(select_instances({}, control));

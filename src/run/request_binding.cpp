@@ -32,16 +32,79 @@ Status memory_of_request(const std::string& name) {
         .with_hint("bind a copy of the earlier result, or bind that output to memory of your own");
 }
 
+std::string_view text_of_kind(const Value& value) {
+    switch (value.kind()) {
+        case Value::Kind::kTensor:
+            return "a tensor";
+        case Value::Kind::kSequence:
+            return "a sequence";
+        default:
+            return "an optional";
+    }
+}
+
+bool has_kind(const Value& value, const TypeInfo& type) {
+    switch (type.kind) {
+        case TypeInfo::Kind::kTensor:
+            return value.kind() == Value::Kind::kTensor;
+        case TypeInfo::Kind::kSequence:
+            return value.kind() == Value::Kind::kSequence;
+        case TypeInfo::Kind::kOptional:
+            return value.kind() == Value::Kind::kOptional;
+        default:
+            return false;
+    }
+}
+
+// Operators read the elements as the graph declares them, and look at no type again. Any shape is
+// an element's.
+Status check_elements(const Value& value, const TypeInfo& type) {
+    const std::span<const Value> elements = value.elements();
+    if (value.kind() == Value::Kind::kOptional && elements.size() > 1) {
+        return invalid_argument("an optional has one element, or none")
+            .with_found(fmt::format("{} elements", elements.size()));
+    }
+    if (type.element == nullptr) {
+        return {};
+    }
+    const TypeInfo& needed = *type.element;
+    for (size_t i = 0; i < elements.size(); ++i) {
+        const Value& element = elements[i];
+        if (!has_kind(element, needed)) {
+            return invalid_argument("element {} has the wrong kind", i)
+                .with_found(std::string(text_of_kind(element)))
+                .with_needed(needed.to_string());
+        }
+        if (!element.is_tensor()) {
+            LEAT_RETURN_IF_ERROR(check_elements(element, needed));
+            continue;
+        }
+        const Tensor& tensor = element.tensor();
+        if (!tensor.defined() || tensor.dtype() != needed.dtype) {
+            return invalid_argument("element {} has the wrong element type", i)
+                .with_found(describe(tensor))
+                .with_needed(std::string(name_of(needed.dtype)));
+        }
+        LEAT_RETURN_IF_ERROR(check_tensor(tensor));
+    }
+    return {};
+}
+
 }  // namespace
 
 Status RequestState::bind(int input, Value value) {
     const ValueData& declared = compiled->graph.value(compiled->graph.inputs[size_t(input)]);
     const bool wants_tensor = declared.type.is_tensor();
-    if (value.is_tensor() != wants_tensor) {
+    if (!has_kind(value, declared.type)) {
         return invalid_argument("input '{}' has the wrong kind", declared.name)
             .with_file(compiled->graph.file)
-            .with_found(value.is_tensor() ? "a tensor" : "a sequence or optional")
+            .with_found(std::string(text_of_kind(value)))
             .with_needed(declared.type.to_string());
+    }
+    if (Status status = check_elements(value, declared.type); !status.ok()) {
+        return std::move(status)
+            .with_node(fmt::format("input '{}'", declared.name))
+            .with_file(compiled->graph.file);
     }
     Tensor source;
     if (wants_tensor) {
@@ -234,19 +297,26 @@ Status RequestState::check_overlaps() {
 
 bool RequestState::uses_memory(const ByteRange& range) const {
     return std::any_of(active_.begin(), active_.end(), [&](int part) {
-        return parts_[size_t(part)].current()->uses_memory(range);
+        const Instance* const instance = parts_[size_t(part)].current();  // null: it has segments
+        return instance != nullptr && instance->uses_memory(range);
     });
 }
 
-// Points the current instances at what is bound now; only addresses, no allocation.
-Status RequestState::bind_addresses() {
-    LEAT_RETURN_IF_ERROR(check_user_outputs());
+// Something may have been bound since they were looked for.
+Status RequestState::check_new_overlaps() {
     if (is_bound_anew_) {
         if (Status status = check_overlaps(); !status.ok()) {
             return std::move(status).with_file(compiled->graph.file);
         }
         is_bound_anew_ = false;
     }
+    return {};
+}
+
+// Points the current instances at what is bound now; only addresses, no allocation.
+Status RequestState::bind_addresses() {
+    LEAT_RETURN_IF_ERROR(check_user_outputs());
+    LEAT_RETURN_IF_ERROR(check_new_overlaps());
     for (const int part : active_) {
         Instance& instance = *parts_[size_t(part)].current();
         for (size_t i = 0; i < inputs.size(); ++i) {

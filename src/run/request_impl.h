@@ -77,7 +77,7 @@ struct RequestState {
     const ValuePool* pool() const { return pool_.get(); }
 
   private:
-    void prepare_values();
+    Status prepare_values();
     Status run_segments(const scheduler::RunControl& control);
     Status prepare_segments(const std::vector<Shape>& shapes);
     Status take_segment_results(std::vector<Value> values);
@@ -97,6 +97,7 @@ struct RequestState {
     // Where the program wants the output, if it does: it must have this shape.
     Status check_user_output(int output, const Shape& shape) const;
     Status check_overlaps();
+    Status check_new_overlaps();
     bool uses_memory(const ByteRange& range) const;
     int64_t first_byte(const Tensor& whole, int part) const;
     Tensor* target_of(int output);

@@ -48,11 +48,14 @@ Result<std::vector<StepTime>> RequestState::profile() {
     has_results_ = false;
     LEAT_RETURN_IF_ERROR(check_bound());
     if (segments_ != nullptr) {
-        prepare_values();
+        LEAT_RETURN_IF_ERROR(prepare_values());
         std::vector<StepTime> times;
         std::vector<Value> values = inputs;
-        LEAT_ASSIGN_OR_RETURN(std::vector<Value> found, segments_->profile(values, times));
-        LEAT_RETURN_IF_ERROR(take_segment_results(std::move(found)));
+        Result<std::vector<Value>> found = segments_->profile(values, times);
+        if (!found.ok()) {
+            return std::move(found).error().with_file(compiled->graph.file);
+        }
+        LEAT_RETURN_IF_ERROR(take_segment_results(*std::move(found)));
         return times;
     }
     LEAT_RETURN_IF_ERROR(select_instances({}, {}));

@@ -19,13 +19,15 @@ void copy_tensor(const Tensor& from, Tensor& to) {
 }
 
 // The results of the run before give their memory back.
-void RequestState::prepare_values() {
+Status RequestState::prepare_values() {
+    LEAT_RETURN_IF_ERROR(check_new_overlaps());
     copy_unaligned();
     std::fill(results.begin(), results.end(), Value());
+    return {};
 }
 
 Status RequestState::run_segments(const scheduler::RunControl& control) {
-    prepare_values();
+    LEAT_RETURN_IF_ERROR(prepare_values());
     std::vector<Value> values = inputs;
     Result<std::vector<Value>> found = segments_->run(values, control);
     return found.ok() ? take_segment_results(*std::move(found))

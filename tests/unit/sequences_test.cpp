@@ -183,6 +183,68 @@ TEST_P(Sequences, AndOptionalsSayWhatIsMissing) {
     EXPECT_THAT(run(nothing, {}).error().message(), HasSubstr("empty sequence"));
 }
 
+// Results of nine axes, where only a run knows how many the elements have.
+TEST_P(Sequences, HaveNoMoreAxesThanATensor) {
+    Graph graph("axes");
+    const ValueId x = graph.input("x", DType::kFloat32, {1, 1, 1, 1, 1, 1, 1, 2});
+    const ValueId list = graph.add("SequenceConstruct", {x, x, x});
+    graph.output("y", graph.add("ConcatFromSequence", {list},
+                                {{"axis", int64_t{0}}, {"new_axis", int64_t{1}}}, "join"));
+    const Tensor ones = floats_of({1, 1, 1, 1, 1, 1, 1, 2}, {1, 2});
+    const Status joined = run(graph, {{"x", ones}}).error();
+    EXPECT_EQ(joined.code(), StatusCode::kUnsupported);
+    EXPECT_THAT(joined.message(), AllOf(HasSubstr("'join'"), HasSubstr("found rank 9")));
+
+    Graph loop("loop");
+    const ValueId same = loop.input("x", DType::kFloat32, {1, 1, 1, 1, 1, 1, 1, 2});
+    const ValueId elements = loop.add("SequenceConstruct", {same, same, same});
+    Graph body("body");
+    const ValueId i = body.input("i", DType::kInt64, {});
+    const ValueId goes_on = body.input("goes_on", DType::kBool, {});
+    body.output("goes_on_out", body.add("Identity", {goes_on}));
+    body.output("part", body.add("SequenceAt", {body.capture(loop, elements), i}));
+    const ValueId length = loop.add("SequenceLength", {elements});
+    loop.output("y", loop.loop(length, ValueId{}, {}, std::move(body), "stack")[0]);
+    const Status stacked = run(loop, {{"x", ones}}).error();
+    EXPECT_EQ(stacked.code(), StatusCode::kUnsupported);
+    EXPECT_THAT(stacked.message(), AllOf(HasSubstr("'stack'"), HasSubstr("found rank 9")));
+}
+
+// Operators read elements as the graph declares them.
+TEST_P(Sequences, AreBoundWithElementsOfTheirType) {
+    const Result<Graph> graph = parse_graph(
+        "graph \"given\" (list: seq(f32[*]), held: optional(f32[*])) -> (length: i64[], has: "
+        "bool[]) {\n"
+        "  length = SequenceLength(list)\n"
+        "  has = OptionalHasElement(held)\n"
+        "}\n");
+    ASSERT_TRUE(graph.ok()) << graph.error().message();
+    const Result<CompiledGraph> compiled = runtime_.compile(*graph, options_);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    Request request = *compiled->make_request();
+    const Value good = floats_of({2}, {1, 2});
+    const Value doubles = *Tensor::from<double>({1}, std::vector<double>{1});
+    const Value nowhere = Tensor::view(DType::kFloat32, {4}, nullptr, nullptr);
+    const auto message = [&](const char* input, const Value& value) {
+        return request.bind(input, value).message();
+    };
+    EXPECT_THAT(message("list", Value::sequence({good, doubles})),
+                AllOf(HasSubstr("input 'list': element 1"), HasSubstr("f64[1]"), HasSubstr("f32")));
+    EXPECT_THAT(message("list", Value::sequence({Value()})), HasSubstr("element 0"));
+    EXPECT_THAT(message("list", Value::sequence({nowhere})), HasSubstr("no memory"));
+    EXPECT_THAT(message("list", Value::sequence({Value::sequence({good})})),
+                AllOf(HasSubstr("element 0"), HasSubstr("found a sequence")));
+    EXPECT_THAT(message("list", Value::optional({})), HasSubstr("found an optional"));
+    EXPECT_THAT(message("held", Value::sequence({good})), HasSubstr("found a sequence"));
+    EXPECT_THAT(message("held", Value::optional({good, good})), HasSubstr("found 2 elements"));
+    EXPECT_THAT(message("held", good), HasSubstr("found a tensor"));
+    ASSERT_TRUE(request.bind("list", Value::sequence({good, good})).ok());
+    ASSERT_TRUE(request.bind("held", Value::optional({})).ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_THAT(request.get<int64_t>("length"), ElementsAre(2));
+    EXPECT_FALSE(request.get<bool>("has")[0]);
+}
+
 // Strings that have memory of their own, too.
 TEST_P(Sequences, HaveStringsAsElements) {
     const std::string lengthy(40, 'x');

@@ -9,6 +9,7 @@
 #include "ops/axis_split.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/gather/gather.h"
+#include "ops/movement/extents.h"
 #include "ops/movement/movement.h"
 #include "ops/sequence/sequence.h"
 
@@ -186,17 +187,18 @@ Status concat_from_sequence(const ValueArgs& args) {
     const Tensor& first = elements[0].tensor();
     const int rank = first.shape().rank() + (has_new_axis ? 1 : 0);
     LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(args.node, rank));
+    LEAT_RETURN_IF_ERROR(check_output_rank(rank));
     std::vector<Tensor> parts;
     parts.reserve(elements.size());
     int64_t extent = 0;
     for (const Value& element : elements) {
         Tensor part = element.tensor();
-        if (has_new_axis) {
+        if (has_new_axis && part.shape().rank() < kMaxRank) {
             std::vector<int64_t> extents(part.shape().begin(), part.shape().end());
             extents.insert(extents.begin() + std::min(axis, part.shape().rank()), 1);
-            part = part.reshaped(Shape::make(extents).value_or(Shape()));
+            part = part.reshaped(Shape(extents));
         }
-        const bool fits = part.shape().rank() == rank &&
+        const bool fits = element.tensor().shape().rank() == first.shape().rank() &&
                           (parts.empty() || with_extent(part.shape(), axis, 1) ==
                                                 with_extent(parts[0].shape(), axis, 1));
         if (!fits) {
