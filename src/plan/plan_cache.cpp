@@ -138,6 +138,26 @@ void PlanCache::add(const PlanPtr& plan) {
     }
 }
 
+void PlanCache::drop(const PlanPtr& plan) {
+    Plans dropped;  // destroyed without the lock
+    const std::lock_guard lock(flights_.mutex());
+    const auto at = by_key_.find(&plan->key);
+    if (at == by_key_.end() || at->second->plan != plan) {
+        return;
+    }
+    const Plans::iterator held = at->second;
+    by_key_.erase(at);
+    held_bytes_ -= held->own_bytes;
+    dropped.splice(dropped.end(), plans_, held);
+    PlanPtr& newest = groups_.find(plan->key.group)->second.newest;
+    if (newest == plan) {
+        const auto next = std::find_if(plans_.begin(), plans_.end(), [&plan](const Held& other) {
+            return other.plan->key.group == plan->key.group;
+        });
+        newest = next == plans_.end() ? nullptr : next->plan;
+    }
+}
+
 std::vector<PlanCache::PlanPtr> PlanCache::plans() const {
     const std::lock_guard lock(flights_.mutex());
     std::vector<const Held*> by_use;

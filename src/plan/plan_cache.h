@@ -59,6 +59,8 @@ class PlanCache {
     Result<PlanPtr> find_or_make(const PlanKey& key, const WaitLimit& limit, const Make& make);
     // As the one used last; a plan of that key that is there stays.
     void add(const PlanPtr& plan);
+    // The plan is held no more, if it was: there is no memory to run it.
+    void drop(const PlanPtr& plan);
 
     // The one used last first.
     std::vector<PlanPtr> plans() const;

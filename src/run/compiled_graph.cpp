@@ -190,6 +190,16 @@ Status CompiledGraph::Impl::prepare(std::span<const Shape> shapes) {
     return {};
 }
 
+std::string CompiledGraph::Impl::largest_value(const Plan& plan) const {
+    const std::vector<BufferReport> buffers = report_buffers(planned_graph(), plan);
+    const auto largest = std::max_element(
+        buffers.begin(), buffers.end(),
+        [](const BufferReport& a, const BufferReport& b) { return a.size_bytes < b.size_bytes; });
+    return largest == buffers.end()
+               ? "none"
+               : fmt::format("'{}' ({} bytes)", largest->value, largest->size_bytes);
+}
+
 // The roomiest domain counts where the request may be in several.
 Status CompiledGraph::Impl::check_room(const Plan& plan) const {
     const MemoryDomains& domains = *runtime->domains;
@@ -212,19 +222,11 @@ Status CompiledGraph::Impl::check_room(const Plan& plan) const {
     if (bytes <= budget.bytes) {
         return {};
     }
-    const std::vector<BufferReport> buffers = report_buffers(planned_graph(), plan);
-    const auto largest = std::max_element(
-        buffers.begin(), buffers.end(),
-        [](const BufferReport& a, const BufferReport& b) { return a.size_bytes < b.size_bytes; });
-    const std::string value =
-        largest == buffers.end()
-            ? "none"
-            : fmt::format("'{}' ({} bytes)", largest->value, largest->size_bytes);
     return out_of_memory("the memory of a request does not fit memory domain {} (node {})",
                          int(roomiest), domains.at(roomiest).os_node)
         .with_file(graph.file)
         .with_found(fmt::format("{} bytes of activations and scratch; the largest value is {}",
-                                bytes, value))
+                                bytes, largest_value(plan)))
         .with_needed(fmt::format("at most {} bytes: {}", budget.bytes, budget.reason))
         .with_hint("compile with smaller shapes, or without NumaOptions::is_strict");
 }

@@ -83,6 +83,8 @@ struct CompiledGraph::Impl {
                                                  std::span<const Tensor* const> values,
                                                  int group,
                                                  const WaitLimit& limit = {});
+    // What an error says of a plan for which there is no memory: "'y' (400 bytes)".
+    std::string largest_value(const Plan& plan) const;
     // Caches the plan that was made for the key before, without searching. kParse: it is none.
     Status restore_plan(const PlanKey& key, SolvedChoice choice);
     // The plans of all groups, for shapes that alone make a plan.

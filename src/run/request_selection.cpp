@@ -80,7 +80,15 @@ Status RequestState::select_instances(std::span<const Shape> override_shapes,
     LEAT_RETURN_IF_ERROR(compiled->signature.check_shapes(shapes));
     LEAT_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
                           compiled->plan_for(shapes, values, home_, wait_limit(control)));
-    return home.use(std::move(plan));
+    Status status = home.use(plan);
+    if (status.code() == StatusCode::kOutOfMemory) {
+        // Data may have asked for any size: later requests would look for room for that plan.
+        compiled->plans.drop(plan);
+        return std::move(status).with_found(fmt::format(
+            "{} bytes of activations and scratch; the largest value is {}",
+            plan->arena_bytes() + plan->work.scratch_bytes, compiled->largest_value(*plan)));
+    }
+    return status;
 }
 
 // Makes the division for these shapes current, also one that says that there is none.

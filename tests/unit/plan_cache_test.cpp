@@ -194,6 +194,28 @@ TEST(PlanCache, KeepsThePlanThatIsThereWhereOneIsAdded) {
     EXPECT_EQ(cache.plans().front(), first);
 }
 
+// For which there is no memory: neither room for it nor a plan that starts from it is asked for.
+TEST(PlanCache, ForgetsWhatIsDropped) {
+    PlanCache cache(1 << 20, {});
+    const PlanPtr small = plan_of(key_of(1), 1, 100);
+    const PlanPtr large = plan_of(key_of(2), 1, 1000);
+    cache.add(small);
+    cache.add(plan_of(key_of(3, 1), 1, 10));
+    cache.add(large);
+    cache.drop(plan_of(key_of(2), 1, 1000));  // another one of that key
+    EXPECT_EQ(cache.newest(0), large);
+    cache.drop(large);
+    cache.drop(large);
+    EXPECT_EQ(cache.plans().size(), 2U);
+    EXPECT_EQ(cache.newest(0), small);
+    EXPECT_EQ(cache.request_room(0).arena_bytes, 100);
+    cache.drop(small);
+    EXPECT_EQ(cache.newest(0), nullptr);
+    EXPECT_EQ(cache.request_room(0).arena_bytes, 0);
+    cache.add(large);
+    EXPECT_EQ(cache.newest(0), large);
+}
+
 TEST(PlanCache, RemembersTheRoomAtTheBoundsOfPlansThatWent) {
     PlanCache cache(1, key_of(64).shapes);
     cache.add(plan_of(key_of(64), 1, 1000));

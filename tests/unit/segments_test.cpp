@@ -407,8 +407,60 @@ TEST(SegmentsErrors, NameAValueThatIsTooLarge) {
     ASSERT_TRUE(run(4).ok());
     const Status status = run(int64_t{1} << 40);
     EXPECT_EQ(status.code(), StatusCode::kOutOfMemory) << status.message();
+    EXPECT_THAT(status.message(), HasSubstr("'e' (4398046511104 bytes)"));
     ASSERT_TRUE(run(4).ok());
     EXPECT_THAT(elements_of(request, "y"), ElementsAre(1, 1, 1, 1));
+    // Others have no room to find for what that one could not have.
+    Request other = *compiled.make_request();
+    ASSERT_TRUE(other.bind("x", *Tensor::from<int64_t>({1, 2}, std::vector<int64_t>{3, 2})).ok());
+    const Status next = other.run();
+    ASSERT_TRUE(next.ok()) << next.message();
+    EXPECT_THAT(elements_of(other, "y"), ElementsAre(1, 1, 1));
+}
+
+// A plan for them takes no time of its own: pads of 2^40 elements.
+TEST(SegmentsErrors, NameWhatIsPaddedBeyondMemory) {
+    Graph graph("padded");
+    const ValueId x = graph.input("x", DType::kFloat32, {2});
+    const ValueId pads = graph.input("pads", DType::kInt64, {2});
+    for (const char* const mode : {"constant", "edge", "reflect", "wrap"}) {
+        graph.output(mode, graph.add("Pad", {x, pads}, {{"mode", std::string(mode)}}));
+    }
+    const Runtime runtime(without_numa(1));
+    const CompiledGraph compiled = *runtime.compile(graph);
+    Request request = *compiled.make_request();
+    ASSERT_TRUE(
+        bind_all(request, {{"x", floats({1, 2})}, {"pads", ints({1, int64_t{1} << 40})}}).ok());
+    EXPECT_EQ(request.run().code(), StatusCode::kOutOfMemory);
+    ASSERT_TRUE(bind_all(request, {{"pads", ints({2, 1})}}).ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_THAT(elements_of(request, "constant"), ElementsAre(0, 0, 1, 2, 0));
+    EXPECT_THAT(elements_of(request, "edge"), ElementsAre(1, 1, 1, 2, 2));
+    EXPECT_THAT(elements_of(request, "reflect"), ElementsAre(1, 2, 1, 2, 1));
+    EXPECT_THAT(elements_of(request, "wrap"), ElementsAre(1, 2, 1, 2, 1));
+}
+
+TEST(SegmentsErrors, NameMemoryThatOutputsShare) {
+    const Runtime runtime(without_numa(1));
+    const CompiledGraph compiled = *runtime.compile(growing_loop());
+    Request request = *compiled.make_request();
+    const Tensor begin = floats({5});
+    const Tensor three = *Tensor::allocate(DType::kFloat32, {3});
+    ASSERT_TRUE(bind_all(request, {{"count", number(2)}, {"begin", begin}}).ok());
+    ASSERT_TRUE(request.bind_output("y", three).ok());
+    ASSERT_TRUE(request
+                    .bind_output("sums", Tensor::view(DType::kFloat32, {2}, three.bytes() + 4,
+                                                      three.owner()))
+                    .ok());
+    EXPECT_THAT(request.run().message(), HasSubstr("output 'y' and output 'sums' share memory"));
+    ASSERT_TRUE(request.bind_output("sums", Tensor()).ok());
+    ASSERT_TRUE(request.run().ok());
+    expect_grown(request, 2);
+    ASSERT_TRUE(request.bind_output("y", begin).ok());
+    EXPECT_THAT(request.run().message(), HasSubstr("input 'begin' and output 'y' share memory"));
+    ASSERT_TRUE(request.bind_output("y", Tensor()).ok());
+    ASSERT_TRUE(request.run().ok());
+    expect_grown(request, 2);
 }
 
 }  // namespace

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <limits>
+
 #include "ops/movement/movement_cpu.h"
 #include "ops/pad/pad.h"
 
@@ -16,31 +19,38 @@ struct Piece {
     int64_t step = 0;    // 1, 0 or -1
 };
 
-// True if the piece goes on with this source; sets its step.
-bool extend(Piece& piece, int64_t source) {
-    if (piece.source < 0 || source < 0) {
-        return piece.source < 0 && source < 0;
+// The straight run that begins at an index, counted from x's first element: its source and step,
+// and how many indices it has where nothing ends y before.
+Piece straight_run(PadMode mode, int64_t index, int64_t extent) {
+    constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
+    const int64_t source = pad_source(mode, index, extent);
+    if (index >= 0 && index < extent) {
+        return {0, extent - index, source, 1};
     }
-    const int64_t step = source - (piece.source + (piece.extent - 1) * piece.step);
-    if (piece.extent == 1 ? step < -1 || step > 1 : step != piece.step) {
-        return false;
+    if (mode == PadMode::kConstant || mode == PadMode::kEdge || extent == 1) {
+        return {0, index < 0 ? -index : kToTheEnd, source, 0};
     }
-    piece.step = step;
-    return true;
+    if (mode == PadMode::kWrap) {
+        return {0, extent - source, source, 1};
+    }
+    const int64_t period = 2 * (extent - 1);
+    const int64_t phase = (index % period + period) % period;
+    return phase < extent - 1 ? Piece{0, extent - phase, source, 1}
+                              : Piece{0, period - phase + 1, source, -1};
 }
 
+// No more than are copied box by box, and one: data may ask for any extent.
 std::vector<Piece> axis_pieces(PadMode mode,
                                const PadAxis& pad,
                                int64_t x_extent,
                                int64_t y_extent) {
     std::vector<Piece> pieces;
-    for (int64_t i = 0; i < y_extent; ++i) {
-        const int64_t source = pad_source(mode, i - pad.before, x_extent);
-        if (!pieces.empty() && extend(pieces.back(), source)) {
-            ++pieces.back().extent;
-        } else {
-            pieces.push_back({i, 1, source, 0});
-        }
+    for (int64_t i = 0; i < y_extent && int64_t(pieces.size()) <= kMaxBoxes;) {
+        Piece piece = straight_run(mode, i - pad.before, x_extent);
+        piece.begin = i;
+        piece.extent = std::min(piece.extent, y_extent - i);
+        i += piece.extent;
+        pieces.push_back(piece);
     }
     return pieces;
 }
