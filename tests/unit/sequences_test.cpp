@@ -245,6 +245,19 @@ TEST_P(Sequences, AreBoundWithElementsOfTheirType) {
     EXPECT_FALSE(request.get<bool>("has")[0]);
 }
 
+// Without an element, its type is what the attribute says: others rely on it.
+TEST_P(Sequences, AndEmptyOptionalsHaveATypeToo) {
+    const Result<Graph> graph = parse_graph(
+        "graph \"empty\" () -> (all: f32[*], has: bool[]) {\n"
+        "  none = Optional() {type=\"seq(f32[2])\"}\n"
+        "  list = OptionalGetElement(none)\n"
+        "  all = ConcatFromSequence(list) {axis=0}\n"
+        "  has = OptionalHasElement(none)\n"
+        "}\n");
+    ASSERT_TRUE(graph.ok()) << graph.error().message();
+    EXPECT_THAT(run(*graph, {}).error().message(), HasSubstr("optional without an element"));
+}
+
 // Strings that have memory of their own, too.
 TEST_P(Sequences, HaveStringsAsElements) {
     const std::string lengthy(40, 'x');

@@ -169,23 +169,26 @@ std::optional<int64_t> sequence_map_iterations(const InferContext& /*context*/) 
     return std::nullopt;
 }
 
-// As TypeInfo::to_string() has it: "i32[2,?]", "seq(f32[*])". Kinds and element types matter here.
-TypeInfo type_of_text(std::string_view text) {
-    constexpr std::string_view kSequence = "seq(";
-    if (text.substr(0, kSequence.size()) == kSequence) {
-        return sequence_type(type_of_text(text.substr(kSequence.size())));
+// What attribute type says, as TypeInfo::to_string() writes it, without extents.
+TypeInfo type_of_text(std::string_view text, int depth = 0) {
+    constexpr int kMostKinds = 8;
+    for (const auto& [word, kind] :
+         {std::pair(std::string_view("seq("), TypeInfo::Kind::kSequence),
+          std::pair(std::string_view("optional("), TypeInfo::Kind::kOptional)}) {
+        if (text.starts_with(word) && depth < kMostKinds) {
+            return type_around(kind, type_of_text(text.substr(word.size()), depth + 1));
+        }
     }
     const std::optional<DType> dtype = dtype_from_name(text.substr(0, text.find('[')));
     return dtype ? element_type(*dtype) : TypeInfo();
 }
 
-// The node says the type of an empty one: bodies that read its element are checked, too, and a run
-// that does so is told that there is none.
+// An empty one is of the type that its attribute says. Whoever reads the element is told that there
+// is none.
 Status infer_optional(InferContext& context) {
-    context.set_output(
-        0, type_around(TypeInfo::Kind::kOptional,
-                       context.has_input(0) ? context.input(0)
-                                            : type_of_text(context.node().attr("type", ""))));
+    TypeInfo element =
+        context.has_input(0) ? context.input(0) : type_of_text(context.node().attr("type", ""));
+    context.set_output(0, type_around(TypeInfo::Kind::kOptional, std::move(element)));
     return {};
 }
 
