@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leat/dtype.h"
@@ -80,8 +81,38 @@ class LEAT_API Tensor {
     std::shared_ptr<const void> owner_;
 };
 
+class Value;
+
+// The elements of sequences and optionals, which copies of a value share: whoever changes them gets
+// a list of its own before, unless nobody else has it.
+class LEAT_API SharedValues {
+  public:
+    SharedValues() = default;
+    explicit SharedValues(std::vector<Value> list);
+    SharedValues(const SharedValues& other) noexcept;
+    SharedValues(SharedValues&& other) noexcept : list_(std::exchange(other.list_, nullptr)) {}
+    SharedValues& operator=(SharedValues other) noexcept {
+        std::swap(list_, other.list_);
+        return *this;
+    }
+    ~SharedValues() {
+        if (list_ != nullptr) {
+            release();
+        }
+    }
+
+    std::span<const Value> read() const;
+    std::vector<Value>& change();
+
+  private:
+    struct List;
+    void release();
+    List* list_ = nullptr;  // null: there are none
+};
+
 // What an edge carries. An optional that is empty has kind kOptional and no elements; one that
-// holds a value has exactly one element. A sequence has any number of elements.
+// holds a value has exactly one element. A sequence has any number of elements. A copy takes the
+// same time whatever their number.
 class LEAT_API Value {
   public:
     enum class Kind : uint8_t { kTensor, kSequence, kOptional };
@@ -95,13 +126,15 @@ class LEAT_API Value {
     bool is_tensor() const { return kind_ == Kind::kTensor; }
     const Tensor& tensor() const { return tensor_; }
     Tensor& tensor() { return tensor_; }
-    std::span<const Value> elements() const { return elements_; }
-    std::vector<Value>& mutable_elements() { return elements_; }
+    // Valid until the value changes or ends.
+    std::span<const Value> elements() const { return elements_.read(); }
+    // Valid until the value is copied, too.
+    std::vector<Value>& mutable_elements() { return elements_.change(); }
 
   private:
     Kind kind_ = Kind::kTensor;
     Tensor tensor_;
-    std::vector<Value> elements_;
+    SharedValues elements_;
 };
 
 }  // namespace leat

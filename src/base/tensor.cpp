@@ -1,9 +1,13 @@
 #include "leat/tensor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -172,17 +176,56 @@ Tensor Tensor::reshaped(const Shape& shape) const {
     return copy;
 }
 
+// Memory ordering: who finds that nobody else has the list sees all that others read of it as done.
+struct SharedValues::List {
+    explicit List(std::vector<Value> given) : values(std::move(given)) {}
+    bool is_shared() const { return owners.load(std::memory_order_acquire) > 1; }
+
+    std::vector<Value> values;
+    std::atomic<int64_t> owners{1};
+};
+
+SharedValues::SharedValues(std::vector<Value> list)
+    : list_(list.empty() ? nullptr : new List(std::move(list))) {}
+
+SharedValues::SharedValues(const SharedValues& other) noexcept : list_(other.list_) {
+    if (list_ != nullptr) {
+        list_->owners.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+void SharedValues::release() {
+    if (list_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        delete list_;
+    }
+}
+
+std::span<const Value> SharedValues::read() const {
+    return list_ == nullptr ? std::span<const Value>() : list_->values;
+}
+
+std::vector<Value>& SharedValues::change() {
+    if (list_ == nullptr || list_->is_shared()) {
+        auto own = std::make_unique<List>(list_ == nullptr ? std::vector<Value>() : list_->values);
+        if (list_ != nullptr) {
+            release();
+        }
+        list_ = own.release();
+    }
+    return list_->values;
+}
+
 Value Value::sequence(std::vector<Value> elements) {
     Value value;
     value.kind_ = Kind::kSequence;
-    value.elements_ = std::move(elements);
+    value.elements_ = SharedValues(std::move(elements));
     return value;
 }
 
 Value Value::optional(std::vector<Value> zero_or_one) {
     Value value;
     value.kind_ = Kind::kOptional;
-    value.elements_ = std::move(zero_or_one);
+    value.elements_ = SharedValues(std::move(zero_or_one));
     return value;
 }
 

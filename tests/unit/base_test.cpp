@@ -5,6 +5,7 @@
 #include <map>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/elapsed.h"
@@ -266,6 +267,29 @@ TEST(Tensor, OfNoShapeIsRefused) {
     EXPECT_THAT(Tensor::from<float>({-1, -2}, std::vector<float>{1, 2}).error().message(),
                 HasSubstr("axis 0 is negative"));
     EXPECT_TRUE(Tensor::allocate(DType::kFloat32, {0, int64_t{1} << 62}).ok());
+}
+
+// Copies share what they hold until one of them changes it.
+TEST(Value, SharesItsElementsUntilTheyChange) {
+    const auto floats = [](float x) { return *Tensor::from<float>({1}, std::vector<float>{x}); };
+    Value a = Value::sequence({floats(1), floats(2)});
+    Value b = a;
+    EXPECT_EQ(a.elements().data(), b.elements().data());
+    b.mutable_elements().emplace_back(floats(3));
+    EXPECT_EQ(a.elements().size(), 2U);
+    ASSERT_EQ(b.elements().size(), 3U);
+    EXPECT_EQ(b.elements()[0].tensor().bytes(), a.elements()[0].tensor().bytes());
+    const Value* const own = b.elements().data();
+    b.mutable_elements().pop_back();  // nobody else has the list
+    EXPECT_EQ(b.elements().data(), own);
+    b = a;
+    a = Value();
+    a.mutable_elements().emplace_back(floats(4));
+    EXPECT_EQ(b.elements().size(), 2U);
+    const Value c = std::move(b);
+    EXPECT_EQ(c.elements().size(), 2U);
+    EXPECT_TRUE(Value::optional({}).elements().empty());
+    EXPECT_EQ(Value::optional({c}).elements()[0].elements().data(), c.elements().data());
 }
 
 TEST(NumberOrder, HoldsWhereAllPairsCompareAlike) {

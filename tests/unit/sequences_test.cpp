@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -139,6 +140,40 @@ TEST_P(Sequences, GrowInALoop) {
     for (size_t i = 0; i < y.size(); ++i) {
         ASSERT_EQ(y[i], float(i % 4) + std::floor(float(i) / 4));
     }
+}
+
+// Once by a loop that captures the sequence, and once by one that carries it: no iteration takes
+// time for all of its elements.
+TEST_P(Sequences, AreReadInALoop) {
+    constexpr int64_t kCount = 10'000;
+    Graph graph("reading");
+    const ValueId x = graph.input("x", DType::kInt64, {kCount});
+    const ValueId list = graph.add("SplitToSequence", {x}, {{"keepdims", int64_t{0}}});
+    const ValueId length = graph.add("SequenceLength", {list});
+    const ValueId none = graph.constant("none", number(0));
+    for (const bool is_carried : {false, true}) {
+        Graph body("body");
+        const ValueId i = body.input("i", DType::kInt64, {});
+        const ValueId goes_on = body.input("goes_on", DType::kBool, {});
+        const ValueId sum = body.input("sum", DType::kInt64, {});
+        const ValueId own =
+            is_carried ? body.input("list", DType::kUndefined, {}) : body.capture(graph, list);
+        body.output("goes_on_out", body.add("Identity", {goes_on}));
+        body.output("sum_out", body.add("Add", {sum, body.add("SequenceAt", {own, i})}));
+        std::vector<ValueId> carried = {none};
+        if (is_carried) {
+            body.output("list_out", body.add("Identity", {own}));
+            carried.push_back(list);
+        }
+        graph.output(is_carried ? "carried" : "captured",
+                     graph.loop(length, ValueId{}, carried, std::move(body))[0]);
+    }
+    std::vector<int64_t> numbers(kCount);
+    std::iota(numbers.begin(), numbers.end(), int64_t{0});
+    const Result<Request> request = run(graph, {{"x", *Tensor::from<int64_t>({kCount}, numbers)}});
+    ASSERT_TRUE(request.ok()) << request.error().message();
+    EXPECT_THAT(request->get<int64_t>("captured"), ElementsAre(kCount * (kCount - 1) / 2));
+    EXPECT_THAT(request->get<int64_t>("carried"), ElementsAre(kCount * (kCount - 1) / 2));
 }
 
 TEST_P(Sequences, AreMappedByABody) {
