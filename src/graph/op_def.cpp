@@ -139,6 +139,21 @@ Status check_outputs(std::span<const ValueFact> outputs) {
     return {};
 }
 
+// Sequences and optionals are operands of those alone that work on whole values. Others look for
+// an element type, which these have not.
+Status check_kinds(const NodeData& node, std::span<const ValueFact* const> inputs) {
+    const bool takes_all = node.def->run_values != nullptr || node.has_bodies() ||
+                           (node.domain.empty() && node.op_type == "Identity");
+    for (size_t i = 0; i < inputs.size() && !takes_all; ++i) {
+        if (inputs[i] != nullptr && !inputs[i]->type.is_tensor()) {
+            return invalid_argument("input {} must be a tensor", i)
+                .with_found(inputs[i]->type.to_string())
+                .with_needed("a tensor");
+        }
+    }
+    return {};
+}
+
 Status infer_checked(const NodeData& node,
                      std::span<const ValueFact* const> inputs,
                      std::span<ValueFact> outputs,
@@ -150,6 +165,7 @@ Status infer_checked(const NodeData& node,
     LEAT_RETURN_IF_ERROR(check_operands(node, inputs));
     InferContext context(node, inputs.first(node.operand_count()), outputs, body_inputs);
     LEAT_RETURN_IF_ERROR(node.def->infer(context));
+    LEAT_RETURN_IF_ERROR(check_kinds(node, inputs));
     if (!node.epilogue.empty()) {
         LEAT_RETURN_IF_ERROR(check_epilogue(node, inputs, outputs[0]));
     }

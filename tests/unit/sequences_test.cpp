@@ -280,6 +280,30 @@ TEST_P(Sequences, AreBoundWithElementsOfTheirType) {
     EXPECT_FALSE(request.get<bool>("has")[0]);
 }
 
+// As operands of what works on tensors.
+TEST_P(Sequences, AreNoTensors) {
+    const auto refuses = [this](const char* node) {
+        const Result<Graph> graph = parse_graph(
+            std::string("graph \"kinds\" (x: f32[n], list: seq(f32[*])) -> (y: f32[*]) {\n  y = ") +
+            node + "\n}\n");
+        EXPECT_TRUE(graph.ok()) << graph.error().message();
+        const Status status = runtime_.compile(*graph, options_).error();
+        EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << node;
+        EXPECT_THAT(status.message(), AllOf(HasSubstr("must be a tensor"), HasSubstr("seq(")));
+    };
+    refuses("Reshape(x, list)");
+    refuses("Shape(list)");
+    refuses("Concat(x, list) {axis=0}");
+    refuses("Neg(list)");
+    refuses("SequenceAt(list, list)");
+    refuses("SequenceErase(list, list)");
+    refuses("SequenceInsert(list, x, list)");
+    refuses("SequenceInsert(list, list)");
+    refuses("SequenceConstruct(x, list)");
+    refuses("SplitToSequence(x, list)");
+    refuses("SplitToSequence(list)");
+}
+
 // Without an element, its type is what the attribute says: others rely on it.
 TEST_P(Sequences, AndEmptyOptionalsHaveATypeToo) {
     const Result<Graph> graph = parse_graph(

@@ -41,10 +41,20 @@ DType dtype_of_elements(const TypeInfo& sequence) {
     return sequence.element == nullptr ? DType::kUndefined : sequence.element->dtype;
 }
 
+Status check_is_tensor(const InferContext& context, int input) {
+    if (!context.has_input(input) || context.input(input).is_tensor()) {
+        return {};
+    }
+    return invalid_argument("input {} must be a tensor", input)
+        .with_found(context.input(input).to_string())
+        .with_needed("a tensor");
+}
+
 Status check_position(const InferContext& context, int input) {
     if (!context.has_input(input)) {
         return {};
     }
+    LEAT_RETURN_IF_ERROR(check_is_tensor(context, input));
     LEAT_RETURN_IF_ERROR(check_index_type(context, input, "the position"));
     const TypeInfo& type = context.input(input);
     if (type.rank() > 1 ||
@@ -81,6 +91,7 @@ Status infer_sequence_construct(InferContext& context) {
         if (!context.has_input(i)) {
             return invalid_argument("input {} is absent", i);
         }
+        LEAT_RETURN_IF_ERROR(check_is_tensor(context, i));
         LEAT_RETURN_IF_ERROR(check_elements(context.input(i).dtype, dtype));
     }
     context.set_output(0, sequence_type(element_type(dtype)));
@@ -89,6 +100,7 @@ Status infer_sequence_construct(InferContext& context) {
 
 Status infer_sequence_insert(InferContext& context) {
     LEAT_RETURN_IF_ERROR(check_sequence(context, 0));
+    LEAT_RETURN_IF_ERROR(check_is_tensor(context, 1));
     LEAT_RETURN_IF_ERROR(check_position(context, 2));
     const DType dtype = dtype_of_elements(context.input(0));
     LEAT_RETURN_IF_ERROR(check_elements(context.input(1).dtype, dtype));
@@ -118,6 +130,8 @@ Status infer_sequence_length(InferContext& context) {
 }
 
 Status infer_split_to_sequence(InferContext& context) {
+    LEAT_RETURN_IF_ERROR(check_is_tensor(context, 0));
+    LEAT_RETURN_IF_ERROR(check_is_tensor(context, 1));
     const TypeInfo& whole = context.input(0);
     if (whole.dims) {
         LEAT_RETURN_IF_ERROR(axis_of(context.node(), whole.rank()).error());
@@ -159,6 +173,10 @@ Status infer_sequence_map(InferContext& context) {
             .with_needed(std::to_string(context.output_count()));
     }
     for (size_t i = 0; i < results.size(); ++i) {
+        if (!results[i].type.is_tensor()) {
+            return invalid_argument("result {} of the body must be a tensor", i)
+                .with_found(results[i].type.to_string());
+        }
         context.set_output(int(i), sequence_type(element_type(results[i].type.dtype)));
     }
     return {};
