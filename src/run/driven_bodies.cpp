@@ -134,6 +134,96 @@ Result<Shape> shape_of_no_part(const TypeInfo& whole, const TypeInfo& declared, 
     return shape;
 }
 
+// nullopt: nothing tells the type of what a sequence or an optional without elements could have.
+std::optional<TypeInfo> type_of_value(const Value& value) {
+    if (value.is_tensor()) {
+        return TypeInfo::tensor(value.tensor().dtype(), value.tensor().shape());
+    }
+    std::optional<TypeInfo> element;
+    if (!value.elements().empty()) {
+        element = type_of_value(value.elements().front());
+    }
+    if (!element) {
+        return std::nullopt;
+    }
+    element->dims.reset();  // other elements may have other shapes
+    TypeInfo type;
+    type.kind = value.kind() == Value::Kind::kSequence ? TypeInfo::Kind::kSequence
+                                                       : TypeInfo::Kind::kOptional;
+    type.element = std::make_shared<const TypeInfo>(*std::move(element));
+    return type;
+}
+
+// Types of the node's results, of which extents may follow from those that the operands have in
+// this run. Empty: nothing more than before the run is known.
+std::vector<ValueFact> facts_in_run(const NodeData& node, std::span<const Value> operands) {
+    std::vector<ValueFact> facts(operands.size());
+    std::vector<const ValueFact*> inputs(operands.size(), nullptr);
+    for (size_t i = 0; i < operands.size(); ++i) {
+        if (!node.inputs[i].valid()) {
+            continue;
+        }
+        std::optional<TypeInfo> type = type_of_value(operands[i]);
+        if (!type) {
+            return {};
+        }
+        facts[i].type = *std::move(type);
+        if (operands[i].is_tensor() && operands[i].tensor().is_aligned()) {
+            facts[i].value = operands[i].tensor();
+        }
+        inputs[i] = &facts[i];
+    }
+    std::vector<ValueFact> results(node.outputs.size());
+    return infer_node(node, inputs, results).ok() ? results : std::vector<ValueFact>();
+}
+
+// True if the stacks that are read, those from output `first` on, have extents that are known
+// before the run, but for their lengths.
+bool has_known_parts(const SegmentStep& step, size_t first, const std::vector<int64_t>& axes) {
+    for (size_t i = first; i < step.outputs.size(); ++i) {
+        const TypeInfo& type = step.output_types[i];
+        const int64_t axis = axes[i - first];
+        const int64_t length = axis < 0 ? axis + type.rank() : axis;
+        for (int64_t k = 0; type.dims && k < type.rank(); ++k) {
+            if (step.outputs[i] >= 0 && k != length && !(*type.dims)[size_t(k)].is_fixed()) {
+                return false;
+            }
+        }
+        if (step.outputs[i] >= 0 && !type.dims) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Of a node whose body never runs: the carried values, which are operands, and stacks without
+// a part. before: outputs of the body that are no results of the node. Empty: what
+// is known before the run has to do.
+Result<Values> results_of_no_iteration(const SegmentStep& step,
+                                       std::span<const Value> operands,
+                                       std::span<const Value> carried,
+                                       size_t before,
+                                       const std::vector<int64_t>& axes,
+                                       ValuePool& pool) {
+    if (has_known_parts(step, carried.size(), axes)) {
+        return Values();
+    }
+    const std::vector<ValueFact> facts = facts_in_run(step.node, operands);
+    const GraphData& body = *step.node.body("body");
+    Values results(facts.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+        if (i < carried.size()) {
+            results[i] = carried[i];
+        } else if (step.outputs[i] >= 0) {
+            const TypeInfo& declared = body.value(body.outputs[before + i]).type;
+            const Shape shape = shape_of_no_part(facts[i].type, declared, axes[i - carried.size()]);
+            LEAT_ASSIGN_OR_RETURN(results[i],
+                                  pool.allocate(facts[i].type.dtype, shape, step.node.label()));
+        }
+    }
+    return results;
+}
+
 // One index of an axis, between a whole tensor and a part of it. Elements of any type.
 void copy_index(
     const Tensor& whole, int axis, int64_t index, const Tensor& part, bool is_into_whole) {
@@ -231,6 +321,18 @@ Status SegmentsRun::run_loop(size_t index, std::vector<Value> inputs) {
     LEAT_ASSIGN_OR_RETURN(const LoopEnd end, loop_end(node, inputs));
     const auto own = inputs.begin() + std::ptrdiff_t(node.own_inputs());
     const auto first = inputs.begin() + std::ptrdiff_t(std::min<size_t>(2, node.own_inputs()));
+    if (end.most <= 0 || !end.begins) {
+        LEAT_ASSIGN_OR_RETURN(
+            Values none,
+            results_of_no_iteration(step, inputs, std::span<const Value>(first, own), 1,
+                                    std::vector<int64_t>(step.outputs.size(), 0), pool_));
+        if (!none.empty()) {
+            for (size_t i = 0; i < none.size(); ++i) {
+                set_output(step, i, std::move(none[i]));
+            }
+            return {};
+        }
+    }
     const Values captured(own, inputs.end());
     Values values(std::make_move_iterator(first), std::make_move_iterator(own));
     inputs.clear();
@@ -311,6 +413,18 @@ Status SegmentsRun::run_scan(size_t index, std::vector<Value> inputs) {
     const std::span<const Value> sequences =
         std::span<const Value>(inputs).subspan(form.states, form.sequences);
     LEAT_ASSIGN_OR_RETURN(const ScannedAxes scanned, scanned_axes(form, sequences));
+    if (scanned.length == 0) {
+        LEAT_ASSIGN_OR_RETURN(
+            Values none,
+            results_of_no_iteration(step, inputs, std::span<const Value>(inputs).first(form.states),
+                                    0, form.output_axes, pool_));
+        if (!none.empty()) {
+            for (size_t i = 0; i < none.size(); ++i) {
+                set_output(step, i, std::move(none[i]));
+            }
+            return {};
+        }
+    }
     const auto own = inputs.begin() + std::ptrdiff_t(node.own_inputs());
     Values states(inputs.begin(), inputs.begin() + std::ptrdiff_t(form.states));
     Stacks stacks(form.stacks);

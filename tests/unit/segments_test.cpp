@@ -261,6 +261,53 @@ TEST_P(Segments, StackPartsOfHalfBytes) {
     EXPECT_THAT(elements_of(request, "y"), ElementsAre(1, -2, 3, 1, -2, 3, 1, -2, 3));
 }
 
+// Stacks of -x in a Loop, and in a Scan over as many rows, whose carried values grow; x below each.
+Graph stacks_of_a_captured_value() {
+    Graph graph("stacks");
+    const ValueId count = graph.input("count", DType::kInt64, {});
+    const ValueId rows = graph.input("rows", DType::kFloat32, {"rows", 1});
+    const ValueId x = graph.input("x", DType::kFloat32, {"k"});
+    const ValueId zero = graph.constant("zero", ints({0}));
+    const ValueId row = graph.add("Unsqueeze", {x, zero});
+    const auto add_step = [&](Graph& body, ValueId v) {
+        body.output("longer", body.add("Concat", {v, v}, {{"axis", int64_t{0}}}));
+        body.output("part", body.add("Neg", {body.capture(graph, x)}));
+    };
+    const auto add_output = [&](const char* name, ValueId stack) {
+        graph.output(name, graph.add("Concat", {stack, row}, {{"axis", int64_t{0}}}));
+    };
+    Graph loop("loop");
+    (void)loop.input("i", DType::kInt64, {});
+    loop.output("goes_on_out", loop.add("Identity", {loop.input("goes_on", DType::kBool, {})}));
+    add_step(loop, loop.input("v", DType::kFloat32, {"m"}));
+    add_output("of_loop", graph.loop(count, ValueId{}, {x}, std::move(loop))[1]);
+    Graph scan("scan");
+    const ValueId v = scan.input("v", DType::kFloat32, {"m"});
+    (void)scan.input("row", DType::kFloat32, {1});
+    add_step(scan, v);
+    add_output("of_scan", graph.scan({x}, {rows}, std::move(scan))[1]);
+    return graph;
+}
+
+// A part that never was has the extents of what inference says that it would have been made of.
+TEST_P(Segments, StackNothingWithTheExtentsOfAPart) {
+    const Result<CompiledGraph> compiled = runtime_.compile(stacks_of_a_captured_value(), options_);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message();
+    Request request = *compiled->make_request();
+    for (const int64_t count : {2, 0, 1}) {
+        const Tensor rows = *Tensor::allocate(DType::kFloat32, {count, 1});
+        ASSERT_TRUE(
+            bind_all(request, {{"count", number(count)}, {"rows", rows}, {"x", floats({1, 2, 3})}})
+                .ok());
+        const Status status = request.run();
+        ASSERT_TRUE(status.ok()) << status.message();
+        for (const char* output : {"of_loop", "of_scan"}) {
+            EXPECT_EQ(request.output(output)->tensor().shape(), Shape({count + 1, 3}));
+            EXPECT_THAT(request.get<float>(output).last(3), ElementsAre(1, 2, 3));
+        }
+    }
+}
+
 TEST_P(Segments, RunInAQueue) {
     const CompiledGraph compiled = *runtime_.compile(growing_loop(), options_);
     RequestQueue queue = *RequestQueue::make(compiled, {.depth = 3});
