@@ -264,6 +264,16 @@ bool GuardedBuffer::guards_intact() const {
             std::all_of(data_ + data_bytes_, data_ + data_bytes_ + kGuardBytes - 8, is_pattern));
 }
 
+Result<std::vector<Tensor>> inputs_of(const OpCase& op_case) {
+    std::vector<Tensor> inputs(op_case.inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (!op_case.inputs[i].absent) {
+            LEAT_ASSIGN_OR_RETURN(inputs[i], elements_of(op_case.inputs[i], op_case.name, i));
+        }
+    }
+    return inputs;
+}
+
 Result<std::unique_ptr<PreparedCase>> PreparedCase::make(const OpCase& op_case) {
     std::unique_ptr<PreparedCase> prepared(new PreparedCase);
     NodeData& node = prepared->node_;
@@ -278,19 +288,16 @@ Result<std::unique_ptr<PreparedCase>> PreparedCase::make(const OpCase& op_case) 
     if (node.def == nullptr) {
         return not_found("operator '{}' is in no table", op_case.op_type);
     }
+    LEAT_ASSIGN_OR_RETURN(prepared->inputs_, inputs_of(op_case));
     int32_t value_index = 0;
-    for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-        const CaseInput& input = op_case.inputs[i];
-        node.inputs.push_back(input.absent ? ValueId{} : ValueId{value_index});
+    for (const Tensor& tensor : prepared->inputs_) {
+        node.inputs.push_back(tensor.defined() ? ValueId{value_index} : ValueId{});
         ++value_index;
         ValueFact fact;
-        Tensor tensor;
-        if (!input.absent) {
-            LEAT_ASSIGN_OR_RETURN(tensor, elements_of(input, op_case.name, i));
+        if (tensor.defined()) {
             fact.type = TypeInfo::tensor(tensor.dtype(), tensor.shape());
             fact.value = tensor;
         }
-        prepared->inputs_.push_back(tensor);
         prepared->input_facts_.push_back(std::move(fact));
     }
     for (int i = 0; i < op_case.output_count; ++i) {

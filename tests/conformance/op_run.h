@@ -18,6 +18,9 @@ namespace leat::testing {
 // The cases of all operators.
 std::vector<OpCase> all_cases();
 
+// A case's operands, undefined where absent.
+Result<std::vector<Tensor>> inputs_of(const OpCase& op_case);
+
 // An operator's CPU kernels, best first.
 std::vector<const cpu::CpuKernelEntry*> kernels_of(std::string_view op_type);
 

@@ -7,6 +7,9 @@ std::vector<OpCase> reshape_cases() {
     const int64_t minus_two = -2;
     return {
         {"Reshape/inferred", "Reshape", {random_elements({2, 3, 4}), constant_ints({0, -1})}},
+        {"Reshape/more_axes",
+         "Reshape",
+         {random_elements({2, 3, 4}), constant_ints({2, 1, -1, 2})}},
         {"Reshape/empty",
          "Reshape",
          {random_elements({0, 3, 4}), constant_ints({3, 4, 0})},

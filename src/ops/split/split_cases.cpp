@@ -12,6 +12,7 @@ std::vector<OpCase> split_cases() {
     add("last_is_less", 1, 3, {random_elements({2, 7})});
     add("last_is_empty", 0, 4, {random_elements({5, 2})});
     add("given", -1, 2, {random_elements({3, 8}), constant_ints({2, 6})});
+    add("given_otherwise", -1, 2, {random_elements({3, 8}), constant_ints({5, 3})});
     add("given_empty", 0, 3, {random_elements({4, 3}), constant_ints({0, 4, 0})});
     add("channels", 1, 2, {random_elements({2, 10, 6, 6}), constant_ints({3, 7})});
     add("large", 1, 2, {random_elements({1, 64, 56, 56})});
