@@ -27,11 +27,37 @@ int64_t rounded_size(int64_t bytes) {
 ValuePool::ValuePool(int64_t limit_bytes)
     : limit_bytes_(limit_bytes), store_(std::make_shared<Store>()) {}
 
-void ValuePool::give_back(Store& store, Tensor memory) {
-    const std::lock_guard lock(store.mutex);
-    const int64_t bytes = memory.byte_count();
-    store.used_bytes -= bytes;
-    store.free.emplace(bytes, std::move(memory));
+// Gives its memory back when the last tensor in it ends. What that needs it has already: the end of
+// a tensor cannot fail.
+struct ValuePool::Lease {
+    explicit Lease(std::shared_ptr<Store> owner) : store(std::move(owner)) {}
+    ~Lease() {
+        if (!block.empty()) {
+            const std::lock_guard lock(store->mutex);
+            store->used_bytes -= block.key();
+            store->free.insert(std::move(block));
+        }
+    }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+
+    std::shared_ptr<Store> store;
+    Blocks::node_type block;
+};
+
+// A block that nobody uses, or an empty handle. Under the mutex. An error: there is no room.
+Result<ValuePool::Blocks::node_type> ValuePool::take_block(int64_t bytes) {
+    if (const auto it = store_->free.find(bytes); it != store_->free.end()) {
+        return store_->free.extract(it);
+    }
+    while (limit_bytes_ > 0 && store_->held_bytes + bytes > limit_bytes_ && !store_->free.empty()) {
+        store_->held_bytes -= store_->free.begin()->first;
+        store_->free.erase(store_->free.begin());
+    }
+    if (limit_bytes_ > 0 && store_->held_bytes + bytes > limit_bytes_) {
+        return Status::bare(StatusCode::kOutOfMemory);
+    }
+    return Blocks::node_type();
 }
 
 Result<Tensor> ValuePool::allocate(DType dtype, const Shape& shape, std::string_view value) {
@@ -44,55 +70,46 @@ Result<Tensor> ValuePool::allocate(DType dtype, const Shape& shape, std::string_
         return Tensor::allocate(dtype, shape);
     }
     const int64_t bytes = rounded_size(*wanted);
-    Tensor memory;
+    const auto lease = std::make_shared<Lease>(store_);
+    Blocks made;
     {
         const std::lock_guard lock(store_->mutex);
-        if (const auto it = store_->free.find(bytes); it != store_->free.end()) {
-            memory = std::move(it->second);
-            store_->free.erase(it);
-        } else if (limit_bytes_ > 0) {
-            while (store_->held_bytes + bytes > limit_bytes_ && !store_->free.empty()) {
-                store_->held_bytes -= store_->free.begin()->first;
-                store_->free.erase(store_->free.begin());
-            }
-            if (store_->held_bytes + bytes > limit_bytes_) {
-                return out_of_memory("the value pool has no room for '{}'", value)
-                    .with_found(fmt::format("{} bytes for {}[{}], beside {} bytes of other values",
-                                            bytes, name_of(dtype), shape.to_string(),
-                                            store_->held_bytes))
-                    .with_needed(fmt::format("at most {} bytes in all", limit_bytes_))
-                    .with_hint("raise CompileOptions::pool_limit_bytes");
-            }
+        Result<Blocks::node_type> block = take_block(bytes);
+        if (!block.ok()) {
+            return out_of_memory("the value pool has no room for '{}'", value)
+                .with_found(fmt::format("{} bytes for {}[{}], beside {} bytes of other values",
+                                        bytes, name_of(dtype), shape.to_string(),
+                                        store_->held_bytes))
+                .with_needed(fmt::format("at most {} bytes in all", limit_bytes_))
+                .with_hint("raise CompileOptions::pool_limit_bytes");
+        }
+        lease->block = *std::move(block);
+        if (!lease->block.empty()) {
+            add_used(bytes);
         }
     }
-    if (!memory.defined()) {
-        Result<Tensor> made = Tensor::allocate(DType::kUint8, Shape({bytes}));
-        if (!made.ok()) {
-            return std::move(made).error().with_node(fmt::format("value '{}'", value));
+    if (lease->block.empty()) {
+        Result<Tensor> memory = Tensor::allocate(DType::kUint8, Shape({bytes}));
+        if (!memory.ok()) {
+            return std::move(memory).error().with_node(fmt::format("value '{}'", value));
         }
-        memory = *std::move(made);
+        made.emplace(bytes, *std::move(memory));
         const std::lock_guard lock(store_->mutex);
+        lease->block = made.extract(made.begin());
         store_->held_bytes += bytes;
+        add_used(bytes);
     }
-    {
-        const std::lock_guard lock(store_->mutex);
-        store_->used_bytes += bytes;
-        store_->peak_bytes = std::max(store_->peak_bytes, store_->used_bytes);
-    }
-    std::byte* const data = memory.mutable_bytes();
+    std::byte* const data = lease->block.mapped().mutable_bytes();
     if (bits_of(dtype) < 8 && *wanted > 0) {
         data[*wanted - 1] = std::byte{0};  // bits behind the last element
     }
-    struct Lease {
-        Lease(std::shared_ptr<Store> owner, Tensor lent)
-            : store(std::move(owner)), memory(std::move(lent)) {}
-        ~Lease() { give_back(*store, std::move(memory)); }
-        Lease(const Lease&) = delete;
-        Lease& operator=(const Lease&) = delete;
-        std::shared_ptr<Store> store;
-        Tensor memory;
-    };
-    return Tensor::view(dtype, shape, data, std::make_shared<Lease>(store_, std::move(memory)));
+    return Tensor::view(dtype, shape, data, lease);
+}
+
+// Under the mutex.
+void ValuePool::add_used(int64_t bytes) {
+    store_->used_bytes += bytes;
+    store_->peak_bytes = std::max(store_->peak_bytes, store_->used_bytes);
 }
 
 void ValuePool::trim() {

@@ -28,20 +28,18 @@ class ValuePool {
     int64_t peak_bytes() const;  // the most that values had at a time
 
   private:
-    struct Block {
-        Tensor memory;
-        int64_t bytes = 0;
-    };
+    using Blocks = std::multimap<int64_t, Tensor>;  // by size
     // Outlives the pool as long as some value has memory of it.
     struct Store {
         std::mutex mutex;
-        std::multimap<int64_t, Tensor> free;  // by size
+        Blocks free;
         int64_t held_bytes = 0;
         int64_t used_bytes = 0;
         int64_t peak_bytes = 0;
-        bool is_closed = false;
     };
-    static void give_back(Store& store, Tensor memory);
+    struct Lease;
+    Result<Blocks::node_type> take_block(int64_t bytes);
+    void add_used(int64_t bytes);
 
     int64_t limit_bytes_;
     std::shared_ptr<Store> store_;

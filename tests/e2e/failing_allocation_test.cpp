@@ -235,6 +235,34 @@ Network looping() {
     return network;
 }
 
+// x -> Greater -> NonZero -> | Transpose -> GatherND -> | Loop of 3: Concat | -> Concat -> y
+//  \----------------------------------------^                             \-> SplitToSequence
+//                                                                           -> ConcatFromSequence
+// In segments: the results of NonZero, of the loop and of the sequence are in the value pool.
+Network segmented() {
+    Network network;
+    Graph& g = network.graph;
+    const ValueId x = g.input("x", DType::kFloat32, {"batch", 64});
+    const ValueId zero = g.constant("zero", *Tensor::from<float>({}, std::vector<float>{0}));
+    const ValueId at = g.add("NonZero", {g.add("Greater", {x, zero})});
+    const ValueId picked = g.add("GatherND", {x, g.add("Transpose", {at})});
+    Graph body("body");
+    (void)body.input("i", DType::kInt64, {});
+    body.output("goes_on_out", body.input("goes_on", DType::kBool, {}));
+    const ValueId carried = body.input("carried", DType::kFloat32, {DimSpec()});
+    body.output("grown",
+                body.add("Concat", {carried, body.capture(g, picked)}, {{"axis", int64_t{0}}}));
+    const ValueId count = g.constant("count", *Tensor::from<int64_t>({}, Ints{3}));
+    const ValueId grown = g.loop(count, ValueId{}, {picked}, std::move(body))[0];
+    const ValueId parts =
+        g.add("SplitToSequence", {grown, g.constant("seven", *Tensor::from<int64_t>({}, Ints{7}))},
+              {{"axis", int64_t{0}}});
+    const ValueId joined = g.add("ConcatFromSequence", {parts}, {{"axis", int64_t{0}}});
+    g.output("y", g.add("Concat", {joined, picked}, {{"axis", int64_t{0}}}));
+    network.sample = {1, 64};
+    return network;
+}
+
 RuntimeOptions two_threads() {
     RuntimeOptions options;
     options.threads = 2;
@@ -395,6 +423,53 @@ INSTANTIATE_TEST_SUITE_P(Networks,
                          FailingAllocation,
                          ::testing::Values(&convolutional, &reshaped, &looping),
                          name_of_network);
+
+class FailingAllocationInSegments : public NetworkTest {
+  protected:
+    FailingAllocationInSegments() : NetworkTest(segmented()) {
+        EXPECT_GT(compile().report().segments.size(), 2U);
+    }
+};
+
+TEST_F(FailingAllocationInSegments, InCompile) {
+    const auto trial = [&](Fault& fault) {
+        return fault.during([&] { return runtime_.compile(network_.graph, network_.options); })
+            .error();
+    };
+    EXPECT_GT(sweep_all(trial, [&] { expect_right(compile()); }).of_new, 100);
+}
+
+// Plans, slabs and the pool's first blocks.
+TEST_F(FailingAllocationInSegments, InTheFirstRun) {
+    const CompiledGraph compiled = compile();
+    expect_right(compiled);
+    const auto trial = [&](Fault& fault) {
+        Request request = *compiled.make_request();
+        EXPECT_TRUE(bind(request, 1).ok());
+        Status status = fault.during([&] { return request.run(); });
+        expect_right(request, 1);
+        return status;
+    };
+    const Failures failures = sweep_all(
+        trial, [] {}, Mappings::kWithSpare);
+    EXPECT_GT(failures.of_new, 20);
+    EXPECT_GT(failures.of_aligned, 3);  // blocks of the pool
+}
+
+// What a failed run has taken from the pool is there for the next one.
+TEST_F(FailingAllocationInSegments, InALaterRun) {
+    const CompiledGraph compiled = compile();
+    Request request = *compiled.make_request();
+    expect_right(request, 1);
+    const int64_t pool_bytes = request.run_report().pool_bytes;
+    const auto trial = [&](Fault& fault) {
+        Status status = fault.during([&] { return request.run(); });
+        expect_right(request, 1);
+        EXPECT_EQ(request.run_report().pool_bytes, pool_bytes);
+        return status;
+    };
+    EXPECT_GT(sweep_all(trial).of_new, 5);
+}
 
 class FailingAllocationInPlans : public NetworkTest {
   protected:

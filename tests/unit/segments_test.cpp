@@ -389,6 +389,75 @@ TEST_P(Segments, AreProfiled) {
 }
 
 // What the largest run needed is enough for those that follow, whatever their sizes.
+// One trace has the segments and what runs between them.
+TEST_P(Segments, AreTraced) {
+    Graph graph("carried in segments");
+    const ValueId x = graph.input("x", DType::kFloat32, {"n"});
+    const ValueId at = graph.add("NonZero", {x}, {}, "find");
+    const ValueId picked = graph.add("GatherND", {x, graph.add("Transpose", {at})}, {}, "keep");
+    const ValueId parts = graph.add("SequenceConstruct", {picked, x}, {}, "list");
+    graph.output("y", graph.add("ConcatFromSequence", {parts}, {{"axis", int64_t{0}}}, "join"));
+    CompileOptions options = options_;
+    options.is_traced = true;
+    const CompiledGraph compiled = *runtime_.compile(graph, options);
+    Request request = *compiled.make_request();
+    ASSERT_TRUE(request.bind("x", floats({1, 0, 3})).ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_THAT(elements_of(request, "y"), ElementsAre(1, 3, 1, 0, 3));
+    EXPECT_THAT(
+        request.trace_json(),
+        AllOf(HasSubstr("\"find (NonZero)\""), HasSubstr("\"keep (GatherND)\""),
+              HasSubstr("\"list (SequenceConstruct)\""), HasSubstr("\"join (ConcatFromSequence)\""),
+              HasSubstr("\"segment 2"), HasSubstr("\"between segments\"")));
+    Request untraced = *runtime_.compile(graph, options_)->make_request();
+    ASSERT_TRUE(untraced.bind("x", floats({1, 0, 3})).ok());
+    ASSERT_TRUE(untraced.run().ok());
+    EXPECT_EQ(untraced.trace_json(), "{\"traceEvents\":[]}\n");
+}
+
+TEST_P(Segments, SayWhatIsPlannedBeforeARun) {
+    const CompiledGraph compiled = *runtime_.compile(above_threshold(), options_);
+    const CompileReport before = compiled.report();
+    ASSERT_EQ(before.segments.size(), 2U);
+    EXPECT_TRUE(before.segments[0].is_prepared);
+    EXPECT_FALSE(before.segments[1].is_prepared);
+    Request request = *compiled.make_request();
+    ASSERT_TRUE(request.prepare({{"x", {4}}, {"threshold", {}}}).ok());
+    EXPECT_EQ(compiled.report().planning.made - before.planning.made, 1);
+    for (const float threshold : {2.0F, 1.0F, 2.0F}) {
+        ASSERT_TRUE(request.bind("x", floats({1, 2, 3, 4})).ok());
+        ASSERT_TRUE(
+            request.bind("threshold", *Tensor::from<float>({}, std::vector<float>{threshold}))
+                .ok());
+        ASSERT_TRUE(request.run().ok());
+    }
+    const PlanningReport planning = compiled.report().planning;
+    EXPECT_EQ(planning.made - before.planning.made, 3);
+    EXPECT_EQ(planning.dropped, 0);
+    EXPECT_GT(planning.time_ns, before.planning.time_ns);
+}
+
+// The kernel writes there: no second block of the pool has the same elements for a while.
+TEST_P(Segments, WriteResultsOfOpenSizeToThePool) {
+    if (std::get<0>(GetParam()) != std::string("cpu")) {
+        GTEST_SKIP() << "counts blocks of the host's kernels";
+    }
+    constexpr int64_t kCount = 1 << 16;
+    Graph graph("compress");
+    const ValueId x = graph.input("x", DType::kFloat32, {kCount});
+    const ValueId wanted = graph.input("wanted", DType::kBool, {kCount});
+    const ValueId kept = graph.add("Compress", {x, wanted}, {}, "keep");
+    graph.output("y", graph.add("Neg", {kept}));
+    const CompiledGraph compiled = *runtime_.compile(graph, options_);
+    Request request = *compiled.make_request();
+    Tensor all = *Tensor::allocate(DType::kBool, {kCount});
+    std::fill(all.mutable_data<bool>().begin(), all.mutable_data<bool>().end(), true);
+    ASSERT_TRUE(request.bind("x", floats(std::vector<float>(kCount, 1))).ok());
+    ASSERT_TRUE(request.bind("wanted", all).ok());
+    ASSERT_TRUE(request.run().ok());
+    EXPECT_EQ(request.run_report().pool_peak_bytes, 2 * kCount * int64_t{sizeof(float)});
+}
+
 TEST_P(Segments, KeepWhatTheLargestRunNeeded) {
     const CompiledGraph compiled = *runtime_.compile(above_threshold(), options_);
     Request request = *compiled.make_request();
