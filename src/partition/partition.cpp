@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "base/check.h"
 #include "graph/part_node.h"
@@ -172,6 +174,12 @@ class NodePlacer {
             if (is_host_input(answer.host_inputs, i) && !known_[at(id)]) {
                 return fmt::format("input '{}' must be known before the run, and is computed by it",
                                    value.name);
+            }
+        }
+        for (const auto& [name, attribute] : node.attributes) {
+            const auto* tensor = std::get_if<Tensor>(&attribute);
+            if (tensor != nullptr && tensor->dtype() == DType::kString) {
+                return fmt::format("attribute '{}' is a tensor of strings", name);
             }
         }
         for (const ValueId id : node.outputs) {

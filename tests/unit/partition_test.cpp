@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "backends/plugin/plugin_graph.h"
 #include "graph/part_node.h"
 #include "leat/leat.h"
@@ -106,6 +109,23 @@ TEST(PlaceNodes, RefusesStringsForDevices) {
     std::vector<DeviceAnswers> answers = device_without(data, {});
     EXPECT_THAT(place_nodes(data, answers).device_of_node, ElementsAre(kHost));
     EXPECT_THAT(answers[kDevice].nodes[0].refusal, HasSubstr("string"));
+}
+
+TEST(PlaceNodes, RefusesAttributesOfStringsForDevices) {
+    Graph graph;
+    const ValueId shape = graph.input("shape", DType::kInt64, {2});
+    Tensor word = *Tensor::allocate(DType::kString, {1});
+    word.mutable_data<std::string>()[0] = "a word that does not fit into the object of a string";
+    graph.output("y", graph.add("ConstantOfShape", {shape}, {{"value", word}}));
+    const GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {});
+    EXPECT_THAT(place_nodes(data, answers).device_of_node, ElementsAre(kHost));
+    EXPECT_THAT(answers[kDevice].nodes[0].refusal, HasSubstr("attribute 'value'"));
+    // Nor do plugins see them: nobody can copy strings by their bytes.
+    PluginConstants constants;
+    const auto shown = PluginGraph::make(data, constants);
+    ASSERT_TRUE(shown.ok()) << shown.error().message();
+    EXPECT_EQ((*shown)->view().nodes[0]->attribute_count, 0);
 }
 
 // x --> Relu --> Exp --> y    of a rank that only a run tells; the device refuses Relu

@@ -167,6 +167,10 @@ Status PluginGraph::add_node(const NodeData& node) {
             bodies.push_back(view);
             continue;
         }
+        const auto* tensor = std::get_if<Tensor>(&value);
+        if (tensor != nullptr && tensor->dtype() == DType::kString) {
+            continue;  // plugins know no strings: no device gets the node
+        }
         LEAT_ASSIGN_OR_RETURN(const LeatAttributeView* attribute, attribute_of(name, value));
         attributes.push_back(attribute);
     }
