@@ -233,6 +233,8 @@ class BodyBuilder {
         }
         body_.nodes.push_back(std::move(node));
     }
+    // Before a node that reads it.
+    void add_operand(ValueId id) { (void)operand(id); }
     void add_output(ValueId id) {
         body_.outputs.push_back(copies_.at(id.index));
         body_.output_names.push_back(graph_.value(id).name);
@@ -330,11 +332,40 @@ class Cutter {
         result_.graph.nodes.push_back(std::move(node));
     }
 
+    // What devices read before the run: first what decides shapes, then whatever else is known.
+    void add_host_inputs(const std::vector<NodeId>& nodes, int cluster, BodyBuilder& builder) {
+        for (const bool is_deciding : {true, false}) {
+            for (const NodeId id : nodes) {
+                add_host_inputs(graph_.node(id), cluster, is_deciding, builder);
+            }
+        }
+    }
+    void add_host_inputs(const NodeData& node,
+                         int cluster,
+                         bool is_deciding,
+                         BodyBuilder& builder) {
+        const uint32_t deciding = node.def == nullptr ? 0 : shape_inputs_of(node);
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            const ValueId input = node.inputs[i];
+            const NodeId producer = input.valid() ? graph_.value(input).producer : NodeId();
+            const bool is_known =
+                producer.valid() && device_of_node_[size_t(producer.index)] == kKnownAtPlanning;
+            const bool is_outside = !producer.valid() || cluster_of(producer) != cluster;
+            if (input.valid() && is_outside &&
+                (is_deciding ? is_host_input(deciding, i) : is_known)) {
+                builder.add_operand(input);
+            }
+        }
+    }
+    int cluster_of(NodeId node) const { return cluster_of_node_[size_t(node.index)]; }
+
     // An output for each result that somebody else needs.
     void add_cluster(const std::vector<NodeId>& nodes) {
         const size_t index = result_.bodies.size();
         BodyBuilder builder(graph_, streamed_.empty() ? std::span<const int32_t>()
                                                       : std::span<const int32_t>(streamed_[index]));
+        // They are the first inputs: LeatExecutableInfo has bits for no more of them.
+        add_host_inputs(nodes, int(index), builder);
         for (const NodeId id : nodes) {
             builder.add_node(id);
         }
@@ -385,6 +416,21 @@ class Cutter {
     GraphData::Uses uses_;
     CutGraph result_;
 };
+
+// Values that a part with the node reads before the run. Constants are not among its inputs.
+std::set<int32_t> host_inputs_of(const GraphData& graph,
+                                 const NodeData& node,
+                                 const NodeAnswer& answer) {
+    const uint32_t bits = answer.host_inputs | (node.def == nullptr ? 0 : shape_inputs_of(node));
+    std::set<int32_t> values;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+        const ValueId id = node.inputs[i];
+        if (id.valid() && is_host_input(bits, i) && !graph.value(id).constant) {
+            values.insert(id.index);
+        }
+    }
+    return values;
+}
 
 // By node, the position of its key among all keys; -1: it has none.
 template <class Key>
@@ -458,6 +504,34 @@ std::vector<int> split_by_stage(std::span<const int> cluster_of_node, std::span<
         if (cluster_of_node[n] >= 0) {
             keys[n] = {cluster_of_node[n], stages[n]};
         }
+    }
+    return number_keys(keys);
+}
+
+// Nodes are in order, so that no way leads from a later piece of a cluster to an earlier one.
+std::vector<int> split_by_host_inputs(const GraphData& graph,
+                                      std::span<const int> cluster_of_node,
+                                      std::span<const int> device_of_node,
+                                      std::span<const DeviceAnswers> answers) {
+    struct Piece {
+        int number = 0;
+        std::set<int32_t> host_inputs;
+    };
+    std::map<int, Piece> last_pieces;  // by cluster
+    std::vector<std::optional<std::pair<int, int>>> keys(cluster_of_node.size());
+    for (size_t n = 0; n < keys.size(); ++n) {
+        if (cluster_of_node[n] < 0) {
+            continue;
+        }
+        Piece& piece = last_pieces[cluster_of_node[n]];
+        const std::set<int32_t> own =
+            host_inputs_of(graph, graph.nodes[n], answers[size_t(device_of_node[n])].nodes[n]);
+        piece.host_inputs.insert(own.begin(), own.end());
+        if (piece.host_inputs.size() > kMostHostInputs) {
+            ++piece.number;
+            piece.host_inputs = own;
+        }
+        keys[n] = {cluster_of_node[n], piece.number};
     }
     return number_keys(keys);
 }

@@ -73,6 +73,15 @@ std::vector<int> find_clusters(const GraphData& graph,
 // The same without nodes of different stages in one cluster. `stages`: as in find_clusters.
 std::vector<int> split_by_stage(std::span<const int> cluster_of_node, std::span<const int> stages);
 
+// The same where no cluster reads more than kMostHostInputs values before the run: a plugin says
+// which inputs these are by bits, LeatExecutableInfo::host_inputs_low. Precondition: nodes in
+// topological order.
+constexpr size_t kMostHostInputs = 64;
+std::vector<int> split_by_host_inputs(const GraphData& graph,
+                                      std::span<const int> cluster_of_node,
+                                      std::span<const int> device_of_node,
+                                      std::span<const DeviceAnswers> answers);
+
 // A graph whose clusters are one node each (graph/part_node.h).
 struct CutGraph {
     // Values are those of the graph that was cut, by the same ids, so facts about one hold for the

@@ -122,6 +122,12 @@ Result<Placement> choose_placement(const CompileOptions& options, AskedGraph& as
             find_clusters(graph, placement.device_of_node, asked.answers, asked.stages);
         LEAT_RETURN_IF_ERROR(stream_where_short(options, asked, placement));
     }
+    std::vector<int> part_of_node = split_by_host_inputs(graph, placement.part_of_node,
+                                                         placement.device_of_node, asked.answers);
+    if (part_of_node != placement.part_of_node) {
+        placement.part_of_node = std::move(part_of_node);
+        placement.order = {};  // it is that of the parts as they were found
+    }
     placement.forecast.divided = asked.operators;
     return placement;
 }

@@ -15,6 +15,7 @@
 namespace leat {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -203,6 +204,35 @@ TEST(CutClusters, MayTakeShapesOfTheirOwnResults) {
     ASSERT_EQ(cut.graph.node_count(), 1);
     EXPECT_THAT(cut.graph.nodes[0].inputs, SizeIs(2));
     EXPECT_THAT(cut.graph.nodes[0].outputs, SizeIs(1));
+}
+
+//  (x, r0) --> Tile --> y0,  (x, r1) --> Tile --> y1, ...   each reads its r before the run
+TEST(SplitByHostInputs, LeavesAsManyAsAPluginHasBitsFor) {
+    Graph graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {1});
+    const ValueId shared = graph.input("shared", DType::kInt64, {1});
+    for (size_t i = 0; i < 2 * kMostHostInputs; ++i) {
+        const std::string number = std::to_string(i);
+        graph.output("y" + number,
+                     graph.add("Tile", {x, graph.input("r" + number, DType::kInt64, {1})}));
+        graph.output("z" + number, graph.add("Tile", {x, shared}));
+    }
+    const GraphData& data = typed(graph);
+    std::vector<DeviceAnswers> answers = device_without(data, {});
+    const NodePlacement placement = place_nodes(data, answers);
+    const std::vector<int> whole = find_clusters(data, placement.device_of_node, answers);
+    EXPECT_THAT(whole, Each(0));
+    const std::vector<int> split =
+        split_by_host_inputs(data, whole, placement.device_of_node, answers);
+    EXPECT_TRUE(std::is_sorted(split.begin(), split.end()));
+    EXPECT_EQ(split.back(), 2);
+    const CutGraph cut = cut_clusters(data, split, placement.device_of_node);
+    ASSERT_THAT(cut.bodies, SizeIs(3));
+    for (const GraphData& body : cut.bodies) {
+        // The first ones, and x behind them.
+        EXPECT_LE(body.inputs.size(), kMostHostInputs + 1);
+        EXPECT_EQ(body.value(body.inputs.back()).name, "x");
+    }
 }
 
 TEST(PluginGraph, ShowsSymbolsAttributesAndConstants) {
