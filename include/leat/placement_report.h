@@ -170,6 +170,8 @@ struct PlacementForecast {
     double undivided_ns = 0;  // the makespan without that; 0: costs have divided nothing
 };
 
+// Of a graph in segments (CompileReport::segments): of all of them, one after the other, with the
+// nodes between them, and without a forecast.
 struct GraphPlacement {
     std::vector<DeviceShare> devices;  // as in the list
     std::vector<PlacedNode> nodes;     // after the passes, in order, and then those that are gone

@@ -191,7 +191,10 @@ struct CompileOptions {
     // that is not there, and a device that refuses a node pinned to it, with its reason; `fallback`
     // does not count. Nodes that become one run where one of them is pinned, and nodes pinned to
     // different devices stay apart. What is computed before the run (constants, what follows from
-    // shapes), gives its input back, or is needed by no result, runs nowhere, pinned or not.
+    // shapes), gives its input back, or is needed by no result, runs nowhere, pinned or not. Pins
+    // hold in all segments of a graph (CompileReport::segments); a node without a plan can only be
+    // pinned to "cpu" or "reference". Nodes of bodies are none of the graph's: they go to the first
+    // device of the list that takes them.
     std::map<std::string, std::string, std::less<>> pins = {};
     // Which annotations of the model for several devices (ONNX IR version 11) are constraints of
     // the placement, beside `pins`: those of the configuration of that name, whose devices are

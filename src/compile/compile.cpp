@@ -239,7 +239,7 @@ Result<std::shared_ptr<CompiledGraph::Impl>> compile_graph(
     }
     LEAT_ASSIGN_OR_RETURN(OptimizedGraph optimized, std::move(first));
     if (optimized.is_cut) {
-        return compile_in_segments(runtime, graph, options);
+        return compile_in_segments(runtime, graph, devices, std::move(annotated), options);
     }
     if (kept) {
         LEAT_ASSIGN_OR_RETURN(optimized, rewrite_for_host(runtime, *kept, std::move(optimized),

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/out_of_memory.h"
+#include "compile/segments/segments_placement.h"
 #include "place/annotations/placement_annotations.h"
 #include "plan/placement/placement_report.h"
 #include "plan/plan_report.h"
@@ -62,7 +63,9 @@ CompileReport CompiledGraph::report() const {
     if (!plans.empty()) {
         report.reference_kernels = reference_kernels(*plans.front());
     }
-    if (impl_->segments == nullptr) {
+    if (impl_->segments != nullptr) {
+        report.placement = report_segments_placement(*impl_);
+    } else {
         const SharedFacts no_facts;
         report.placement =
             report_placement(impl_->placed, impl_->graph,

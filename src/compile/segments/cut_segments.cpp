@@ -126,7 +126,8 @@ class SegmentCutter {
             return {};
         }
         step.reason = segment <= 0 ? std::string() : found_.cuts[size_t(segment) - 1].reason;
-        LEAT_ASSIGN_OR_RETURN(step.segment, compile_(made, is_body_ || !step.reason.empty()));
+        LEAT_ASSIGN_OR_RETURN(step.segment,
+                              compile_({made, is_body_, is_body_ || !step.reason.empty()}));
         cut_->steps.push_back(std::move(step));
         return {};
     }

@@ -9,9 +9,13 @@
 
 namespace leat {
 
-// Compiles one segment. is_planned_in_run: data decide shapes of its inputs.
-using CompileSegment = std::function<Result<std::shared_ptr<CompiledGraph::Impl>>(
-    const Graph& segment, bool is_planned_in_run)>;
+struct CutSegment {
+    const Graph& graph;
+    bool is_of_body;         // of some node: its nodes go by names of their own
+    bool is_planned_in_run;  // data decide shapes of its inputs
+};
+using CompileSegment =
+    std::function<Result<std::shared_ptr<CompiledGraph::Impl>>(const CutSegment& segment)>;
 
 // Precondition: `graph` is after the passes, without layouts and epilogues. given: as for
 // find_segments().
