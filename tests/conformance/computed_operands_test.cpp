@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "conformance/op_run.h"
 #include "graph/inference.h"
 #include "leat/leat.h"
+#include "support/compiled_routes.h"
 #include "support/saved_graphs.h"
 
 namespace leat::testing {
@@ -29,7 +31,6 @@ using testing_support::bind_all;
 using testing_support::NamedTensors;
 using testing_support::number;
 using testing_support::truth;
-using testing_support::without_numa;
 
 Tensor list(const Ints& elements) {
     return *Tensor::from<int64_t>({int64_t(elements.size())}, elements);
@@ -49,6 +50,8 @@ const char* name_of(Way way) {
     constexpr std::array kNames = {"nothing", "product", "compress", "loop", "branch"};
     return kNames.at(size_t(way));
 }
+
+constexpr const char* kVulkan = "vulkan:0,cpu";
 
 // Elements of nothing but ones. Rank and unknown extents keep it out of the key of a plan.
 constexpr const char* kOnes = "ones";
@@ -288,16 +291,27 @@ void expect_cut(const CompiledGraph& compiled, bool is_needed, const std::string
     EXPECT_TRUE(segments > 1 || !is_needed) << what << ": " << segments;
 }
 
-// The same elements in memory of their own.
-Result<Tensor> kept(const Tensor& tensor) {
-    return tensor.dtype() == DType::kString
-               ? Tensor::from<std::string>(tensor.shape(), tensor.data<std::string>())
-               : copy_of(tensor);
-}
-
 class ComputedOperands : public ::testing::TestWithParam<const char*> {
   protected:
-    ComputedOperands() { options_.devices = GetParam(); }
+    ComputedOperands() {
+        options_.devices = GetParam();
+        options_.fallback = Fallback::kAllow;
+    }
+
+    void SetUp() override {
+        Graph graph("probe");
+        graph.output("y", graph.add("Neg", {graph.input("x", DType::kFloat32, {2})}));
+        const Result<CompiledGraph> probe = runtime_.compile(graph, options_);
+        if (!probe.ok()) {
+            ASSERT_EQ(options_.devices, kVulkan) << probe.error().message();
+            GTEST_SKIP() << probe.error().message();
+        }
+    }
+    bool is_host() const { return options_.devices == "cpu" || options_.devices == "reference"; }
+    // Devices know no more of bodies than of other nodes that they refuse.
+    std::span<const Way> ways() const {
+        return std::span(kWays).first(is_host() ? kWays.size() : 2);
+    }
 
     // By name.
     static Result<NamedTensors> results(Request& request,
@@ -306,10 +320,14 @@ class ComputedOperands : public ::testing::TestWithParam<const char*> {
     static Result<NamedTensors> results(const CompiledGraph& compiled, const NamedTensors& inputs);
     // Of the case with constants, in a graph that is not cut.
     Result<NamedTensors> results_with_constants(const ComputedCase& computed);
+    void expect_same(const ComputedCase& computed,
+                     const Result<NamedTensors>& got,
+                     const NamedTensors& want,
+                     const std::string& what) const;
     void check(const ComputedCase& computed, Way way, uint32_t mask, const NamedTensors& want);
     void check_group(const std::vector<const ComputedCase*>& group, Way way);
 
-    Runtime runtime_{without_numa(2)};
+    Runtime runtime_{with_built_backends(2)};
     CompileOptions options_;
 };
 
@@ -321,7 +339,7 @@ Result<NamedTensors> ComputedOperands::results(Request& request,
     NamedTensors results;
     for (const ValueInfo& info : compiled.outputs()) {
         LEAT_ASSIGN_OR_RETURN(const Value value, request.output(info.name));
-        LEAT_ASSIGN_OR_RETURN(results[info.name], kept(value.tensor()));
+        results[info.name] = own_copy(value.tensor());
     }
     return results;
 }
@@ -339,16 +357,23 @@ Result<NamedTensors> ComputedOperands::results_with_constants(const ComputedCase
     return results(compiled, plain.inputs());
 }
 
-void expect_same(const Result<NamedTensors>& got,
-                 const NamedTensors& want,
-                 const std::string& what) {
+void ComputedOperands::expect_same(const ComputedCase& computed,
+                                   const Result<NamedTensors>& got,
+                                   const NamedTensors& want,
+                                   const std::string& what) const {
     ASSERT_TRUE(got.ok()) << what << ": " << got.error().message();
     for (const auto& [name, tensor] : want) {
         const Tensor& own = got->at(name);
-        EXPECT_TRUE(bitwise_equal(own, tensor))
-            << what << ": " << name << " is " << leat::name_of(own.dtype())
-            << own.shape().to_string() << " with other bits than with constants, "
-            << leat::name_of(tensor.dtype()) << tensor.shape().to_string();
+        const bool is_same = bitwise_equal(own, tensor);
+        // There are fewer constants for passes that choose other kernels: means over axes become
+        // a pool, and shaders of the two add in another order.
+        const bool is_near = options_.devices == kVulkan && own.dtype() == tensor.dtype() &&
+                             own.shape() == tensor.shape() &&
+                             difference(own, tensor, computed.op_case).empty();
+        EXPECT_TRUE(is_same || is_near)
+            << what << ": " << name << " is " << leat::name_of(own.dtype()) << "["
+            << own.shape().to_string() << "] with other bits than with constants, "
+            << leat::name_of(tensor.dtype()) << "[" << tensor.shape().to_string() << "]";
     }
 }
 
@@ -364,14 +389,14 @@ void ComputedOperands::check(const ComputedCase& computed,
     // These ways know the shape of the operand where it is that of the input.
     const bool knows_shape = way == Way::kProduct || way == Way::kBranch;
     expect_cut(*compiled, !knows_shape || !is_determined(computed, mask, false), what);
-    expect_same(results(*compiled, cut.inputs()), want, what);
+    expect_same(computed, results(*compiled, cut.inputs()), want, what);
 }
 
 TEST_P(ComputedOperands, GiveTheBitsOfConstants) {
     for (const ComputedCase& computed : computed_cases()) {
         const Result<NamedTensors> want = results_with_constants(computed);
         ASSERT_TRUE(want.ok()) << computed.op_case.name << ": " << want.error().message();
-        for (const Way way : kWays) {
+        for (const Way way : ways()) {
             check(computed, way, computed.deciding, *want);
         }
         for (uint32_t rest = computed.deciding; rest != 0; rest &= rest - 1) {
@@ -398,7 +423,7 @@ void ComputedOperands::check_group(const std::vector<const ComputedCase*>& group
         const CaseGraph own(*computed, ways_of(*computed, way, computed->deciding), true);
         const Result<NamedTensors> want = results_with_constants(*computed);
         ASSERT_TRUE(want.ok()) << want.error().message();
-        expect_same(results(*request, *compiled, own.inputs()), *want,
+        expect_same(*computed, results(*request, *compiled, own.inputs()), *want,
                     fmt::format("{} in one graph with {}, by {}", computed->op_case.name,
                                 first.op_case.name, name_of(way)));
     }
@@ -406,7 +431,7 @@ void ComputedOperands::check_group(const std::vector<const ComputedCase*>& group
 
 TEST_P(ComputedOperands, DifferInEachRunOfOneGraph) {
     const std::vector<ComputedCase> cases = computed_cases();
-    for (const Way way : kWays) {
+    for (const Way way : ways()) {
         std::map<std::string, std::vector<const ComputedCase*>> groups;  // by text of the graph
         for (const ComputedCase& computed : cases) {
             const CaseGraph open(computed, ways_of(computed, way, computed.deciding), true);
@@ -421,8 +446,11 @@ TEST_P(ComputedOperands, DifferInEachRunOfOneGraph) {
 
 INSTANTIATE_TEST_SUITE_P(Backends,
                          ComputedOperands,
-                         ::testing::Values("cpu", "reference"),
-                         [](const auto& info) { return std::string(info.param); });
+                         ::testing::Values("cpu", "reference", "sim,cpu", kVulkan),
+                         [](const auto& info) {
+                             const std::string list = info.param;
+                             return list.substr(0, list.find_first_of(":,"));
+                         });
 
 TEST(ComputedOperandCases, AreThereForEachOperator) {
     std::map<std::string, uint32_t> covered;

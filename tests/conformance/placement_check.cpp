@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "conformance/layout_test.h"
+#include "graph/graph_data.h"
 #include "leat/onnx.h"
 
 namespace leat::placements {
@@ -77,7 +78,11 @@ std::string misplaced_node(const CompiledGraph& compiled, const Pins& pins) {
 // Costs, forecast and report know transfers before there is a plan, by the rule of
 // moved_values.h; those of the plan are made by another one.
 std::string difference_of_moves(const Computed& computed) {
-    const std::vector<MovedValue>& moved = computed.compiled.report().placement.moved;
+    const CompileReport report = computed.compiled.report();
+    const std::vector<MovedValue>& moved = report.placement.moved;
+    if (!report.segments.empty()) {
+        return {};  // each has plans of its own, and bodies run as often as data say
+    }
     int64_t moved_bytes = 0;
     for (const MovedValue& value : moved) {
         moved_bytes += value.bytes;
@@ -88,6 +93,12 @@ std::string difference_of_moves(const Computed& computed) {
     }
     return fmt::format("{} values of {} bytes, a run transfers {} of {} bytes", moved.size(),
                        moved_bytes, run.transfers, run.transfer_bytes);
+}
+
+bool has_bodies(const Graph& graph) {
+    const std::vector<NodeData>& nodes = graph.data().nodes;
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [](const NodeData& node) { return node.has_bodies(); });
 }
 
 // Runs `turns` times; empty, or what went wrong first.
@@ -236,17 +247,20 @@ RuntimeOptions runtime_options(const RunSettings& settings) {
 PlacementOutcome check_placement(const PlacementCheck& check) {
     CompileOptions options;
     options.devices = check.devices;
-    options.fallback = Fallback::kForbid;
+    // Nodes of bodies go where they can.
+    options.fallback = has_bodies(check.network.graph) ? Fallback::kAllow : Fallback::kForbid;
     options.pins = check.pins;
     CompileOptions serially = options;
     serially.runs_serially = true;
     const Result<Computed> serial =
         compute(check.serial_runtime, check.network.graph, serially, check.data);
     if (!serial.ok()) {
-        return {"serially: " + serial.error().message(), 0, 0};
+        return {"serially: " + serial.error().message()};
     }
     PlacementOutcome outcome;
-    for (const DeviceShare& device : serial->compiled.report().placement.devices) {
+    const CompileReport report = serial->compiled.report();
+    outcome.is_in_segments = !report.segments.empty();
+    for (const DeviceShare& device : report.placement.devices) {
         outcome.parts += device.part_count;
     }
     outcome.transfers = serial->request.run_report().transfers;

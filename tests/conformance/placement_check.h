@@ -62,7 +62,8 @@ RuntimeOptions runtime_options(const RunSettings& settings);
 struct PlacementOutcome {
     std::string failure;    // empty: all is as it has to be
     int64_t parts = 0;      // subgraphs on devices of plugins
-    int64_t transfers = 0;  // of a run
+    int64_t transfers = 0;  // of a run; 0 of a graph in segments
+    bool is_in_segments = false;
 };
 
 struct PlacementCheck {

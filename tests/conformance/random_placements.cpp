@@ -10,6 +10,8 @@
 //   (b) within the folder's tolerance of the expected outputs, and of the CPU alone;
 //   (c) every other number, also with all nodes on {reference, sim}, cut between groups of nodes
 //       that the passes join: bitwise equal to reference alone; (a) and (b) too.
+// Bodies have no pins: their nodes go to the first device of the list that takes them. The order of
+// the list is drawn where there are bodies.
 // Options, with their defaults:
 //   --placements 1   of each folder
 //   --seed 1
@@ -17,10 +19,11 @@
 //   --folders N      so many of the folders, drawn by the seed
 //   --only I         of each folder this number alone
 //   --sim NAME=VALUE a setting of the simulated device
+//   --open           only graphs with bodies, sequences, optionals, or sizes that data decide
 //   --list           also which folders took part, and which could not and why
 // Exit code: 0, 1 where something differs, 2 usage, 77 (skipped) where no folder is found or a
 // device is not there.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,6 +36,8 @@
 
 #include "base/error.h"
 #include "conformance/layout_test.h"
+#include "graph/graph_data.h"
+#include "graph/op_def.h"
 #include "placement_check.h"
 #include "placement_draw.h"
 
@@ -47,8 +52,9 @@ struct Command {
     int placements = 1;  // of each folder
     uint64_t seed = 1;
     std::string devices = "cpu,sim,reference";
-    int folders = 0;  // 0: all
-    int only = -1;    // -1: all
+    int folders = 0;       // 0: all
+    int only = -1;         // -1: all
+    bool is_open = false;  // graphs with open sizes alone
     bool lists = false;
     SimSettings sim;  // of all runs
     std::vector<std::string> paths;
@@ -60,6 +66,10 @@ std::optional<Command> parse(const std::vector<std::string>& words) {
         const std::string& word = words[i];
         if (word == "--list") {
             command.lists = true;
+            continue;
+        }
+        if (word == "--open") {
+            command.is_open = true;
             continue;
         }
         if (word.rfind("--", 0) != 0) {
@@ -137,6 +147,7 @@ struct Tally {
     int folders = 0;
     int placements = 0;
     int with_same_kernels = 0;
+    int in_segments = 0;  // of the placements
     int64_t parts = 0;
     int64_t transfers = 0;
     int failed = 0;
@@ -168,6 +179,38 @@ class SingleRuns {
     std::map<std::pair<std::string, size_t>, Computed> runs_;
 };
 
+bool has_bodies(const GraphData& graph) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                       [](const NodeData& node) { return node.has_bodies(); });
+}
+
+// True if it has sizes that no input's shape tells, or values that are no tensors.
+bool is_open_graph(const GraphData& graph) {
+    const auto is_open = [](const NodeData& node) {
+        return node.def != nullptr && (node.def->run_values != nullptr ||
+                                       open_outputs_of(node) != 0 || shape_inputs_of(node) != 0);
+    };
+    return has_bodies(graph) || std::any_of(graph.nodes.begin(), graph.nodes.end(), is_open);
+}
+
+void shuffle(std::vector<std::string>& list, SplitMix& random) {
+    for (size_t i = list.size(); i > 1; --i) {
+        std::swap(list[i - 1], list[size_t(random.below(int32_t(i)))]);
+    }
+}
+
+// Of a placement that failed. The rest of a long one follows from the seed.
+void print_pins(const Pins& pins) {
+    constexpr size_t kMostPrinted = 40;
+    std::string text;
+    size_t printed = 0;
+    for (const auto& [node, device] : pins) {
+        text += printed < kMostPrinted ? fmt::format(" {}={}", node, device) : "";
+        ++printed;
+    }
+    fmt::print("    pins:{}{}\n", text, printed > kMostPrinted ? " ..." : "");
+}
+
 // All placements of one folder.
 class FolderTest {
   public:
@@ -189,10 +232,10 @@ class FolderTest {
             if (command_.only >= 0 && command_.only != number) {
                 continue;
             }
-            place(number, command_.devices, Cut::kAnywhere);
+            place(number, choices_.devices, Cut::kAnywhere);
             const bool has_same_kernels = number % 2 == 0 && is_listed("sim");
             if (has_same_kernels) {
-                place(number, "reference,sim", Cut::kBetweenGroups);
+                place(number, {"reference", "sim"}, Cut::kBetweenGroups);
             }
         }
         return {};
@@ -208,6 +251,9 @@ class FolderTest {
     }
 
     std::string find_out_why_not() {
+        if (command_.is_open && !is_open_graph(network_.graph.data())) {
+            return "its sizes follow from those of its inputs";
+        }
         for (size_t i = 0; i < network_.data_sets.size(); ++i) {
             const Result<const Computed*> on_cpu = single_runs_.find("cpu", i);
             if (!on_cpu.ok()) {
@@ -228,10 +274,14 @@ class FolderTest {
         return choices_.free_count == 0 ? "no node runs that several of the devices take" : "";
     }
 
-    void place(int number, const std::string& devices, Cut cut) {
+    void place(int number, std::vector<std::string> list, Cut cut) {
         const bool is_same = cut == Cut::kBetweenGroups;
         SplitMix random(mixed(command_.seed + uint64_t(number)) ^ hash_of(network_.name) ^
                         (is_same ? 1U : 0U));
+        if (has_bodies(network_.graph.data())) {
+            shuffle(list, random);
+        }
+        const std::string devices = fmt::format("{}", fmt::join(list, ","));
         const size_t data_set = size_t(number) % network_.data_sets.size();
         const Result<const Computed*> on_cpu = single_runs_.find("cpu", data_set);
         PlacementCheck check{runtime_, network_, network_.data_sets[data_set],
@@ -255,12 +305,14 @@ class FolderTest {
             fmt::print("FAILED {} on {} (--seed {} --only {}; {}; {}): {}\n", network_.name,
                        devices, command_.seed, number, check.data.name, check.settings.to_string(),
                        failure);
+            print_pins(check.pins);
         }
     }
 
     void count(const PlacementOutcome& outcome, bool is_same) {
         ++tally_.placements;
         tally_.with_same_kernels += is_same ? 1 : 0;
+        tally_.in_segments += outcome.is_in_segments ? 1 : 0;
         tally_.parts += outcome.parts;
         tally_.transfers += outcome.transfers;
     }
@@ -307,10 +359,10 @@ void print_tally(const Command& command, const Tally& tally) {
         }
     }
     fmt::print(
-        "{} placements of {} folders, {} of them on reference,sim and the others on {}: {} "
-        "parts, {} transfers a run; {} failed\n",
-        tally.placements, tally.folders, tally.with_same_kernels, command.devices, tally.parts,
-        tally.transfers, tally.failed);
+        "{} placements of {} folders, {} of them on reference,sim and the others on {}, {} in "
+        "segments: {} parts, {} transfers a run; {} failed\n",
+        tally.placements, tally.folders, tally.with_same_kernels, command.devices,
+        tally.in_segments, tally.parts, tally.transfers, tally.failed);
 }
 
 // A device of the list that this machine does not have.
@@ -353,7 +405,7 @@ int main(int argc, char** argv) {
     if (!command) {
         fmt::print(stderr,
                    "usage: random_placements [--placements N] [--seed S] [--devices LIST] "
-                   "[--folders N] [--only I] [--sim NAME=VALUE]... [--list] PATH...\n");
+                   "[--folders N] [--only I] [--sim NAME=VALUE]... [--open] [--list] PATH...\n");
         return leat::placements::kExitUsage;
     }
     return leat::placements::run(*command);
