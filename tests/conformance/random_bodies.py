@@ -1,4 +1,5 @@
-"""Random ONNX models of If, Loop and Scan, nested up to three deep. A seed gives one model and inputs for it.
+"""Random ONNX models of If, Loop and Scan, nested up to three deep, with extents and ranks that data decide, sequences and optionals.
+A seed gives one model and inputs for it.
 
 Every result is the same on all machines: elements are multiples of 1/8 in [-1, 1] or small integers, and operators round to the
 nearest or not at all. `exact` is False for what Tanh and MatMul give; such values decide no condition and no index.
@@ -265,7 +266,8 @@ class Generator:
         self.dtypes = self.r.choices(['f32'] * 6 + ['i64'] * 3 + ['i32', 'f64', 'bool', 'u8', 'f16'], k=3)
         self.shapes = self.r.choices(SHAPES, k=3)
         self.is_open = is_open
-        self.has_sequences = is_open and self.opset >= 15 and self.r.random() < 0.6
+        self.has_sequences = is_open and self.opset >= 15 and self.r.random() < 0.85
+        self.open_values = 0
         self.asked_names, self.main = {}, Scope(self)
 
     def elements(self, dtype, shape):
@@ -305,6 +307,10 @@ class Generator:
         model = helper.make_model(main.graph(f'random'), opset_imports=[helper.make_opsetid('', self.opset)],
                                   ir_version=OPSETS[self.opset])
         return model
+
+    def has_open(self):
+        """Whether data decide an extent or a rank of some value."""
+        return self.open_values > 0
 
     # For modules that this one has.
 

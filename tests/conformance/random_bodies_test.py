@@ -18,7 +18,6 @@ except ImportError as error:
     sys.exit(SKIPPED)
 
 DATA_SETS = 2
-MOST_STORED_CHARACTERS = 3600
 TOLERANCES = {'rtol': 1e-5, 'atol': 1e-6}
 
 
@@ -71,7 +70,11 @@ def for_evaluator(model):
     model.graph.initializer.append(numpy_helper.from_array(np.array([0]), 'first_axis'))
     if any(n.op_type == 'Scan' and any(any(a.ints) for a in n.attribute) for n in all_nodes(model.graph)):
         return None
-    if any(n.op_type == 'Optional' for n in all_nodes(model.graph)) or any(i.type.HasField('optional_type') for i in model.graph.input):
+    # It inserts elsewhere than the position says, once a sequence has grown.
+    if any(n.op_type == 'SequenceInsert' and len(n.input) > 2 for n in all_nodes(model.graph)):
+        return None
+    infos = model.graph.input
+    if any(n.op_type == 'Optional' for n in all_nodes(model.graph)) or any(i.type.HasField('optional_type') for i in infos):
         return None
     if any(n.op_type == 'Unique' and {a.name: a.i for a in n.attribute}.items() >= {('sorted', 0)} and
            any(a.name == 'axis' for a in n.attribute) for n in all_nodes(model.graph)):
@@ -174,7 +177,7 @@ def write_test(folder, model, data):
 
 
 def data_of(seed, counts):
-    """The model and its data, or None where nobody says what is right."""
+    """The model, its data and the generator, or None where nobody says what is right."""
     model, generator = random_bodies.random_model(seed)
     data = []
     for number in range(DATA_SETS):
@@ -184,13 +187,27 @@ def data_of(seed, counts):
             print(f'seed {seed}: nobody says what is right')
             return None
         data.append((feeds, wanted))
-    return model, data
+    return model, data, generator
 
 
 def results_of(graphbench, folder, backend):
     report = folder.parent / 'report.json'
     subprocess.run([graphbench, 'conformance', folder, '--backend', backend, '--json', report], stdout=subprocess.DEVNULL)
     return {test['name']: (test['status'], test.get('reason', '')) for test in json.loads(report.read_text())['tests']}
+
+
+def segments_of(graphbench, file):
+    """How many there are; also of bodies that are run in segments: nodes that are steps of their own."""
+    report = json.loads(subprocess.run([graphbench, 'inspect', file, '--placement', '--json', '-'], capture_output=True).stdout or '{}')
+    return len(report.get('segments') or [{}])
+
+
+def count_kinds(generator, model, segments, counts):
+    operators = {n.op_type for n in all_nodes(model.graph)}
+    counts['models with extents or ranks that only a run knows'] += generator.has_open()
+    counts['models with sequences'] += any('Sequence' in op for op in operators)
+    counts['models with optionals'] += any('Optional' in op for op in operators)
+    counts['models in several segments'] += segments > 1
 
 
 def reduce(graphbench, backend, folder, model, data):
@@ -215,6 +232,15 @@ def reduce(graphbench, backend, folder, model, data):
         print(onnx.printer.to_text(onnx.load(folder / 'model.onnx')))
 
 
+def constants_of(name, value, is_optional=False):
+    """As lines of leat's text form. Of a sequence the number of its elements and each of them; of an optional what it has."""
+    if is_optional:
+        return f'  const {name}/none: bool[] = {{true}}\n' if value is None else constants_of(f'{name}/some', value)
+    if isinstance(value, list):
+        return f'  const {name}/count: i64[] = {{{len(value)}}}\n' + ''.join(constants_of(f'{name}/{i}', v) for i, v in enumerate(value))
+    return f'  const {name}: {text_of(value)}\n'
+
+
 def text_of(array):
     """As in leat's text form."""
     dtype = next(name for name, (numpy_type, _) in random_bodies.TYPES.items() if numpy_type == array.dtype)
@@ -222,24 +248,47 @@ def text_of(array):
     return f'{dtype}[{",".join(map(str, array.shape))}] = {{{elements}}}'
 
 
-def store(graphbench, place, tests, passed, file, count):
-    """The first `count` small ones that have passed, in the form that stored_bodies_test.cpp reads."""
-    stored = []
+def case_of(graphbench, file, name, model, data):
+    """The form that stored_bodies_test.cpp reads, graph and data; None if the graph has large constants."""
+    text = subprocess.run([graphbench, 'inspect', file, '--text'], capture_output=True, text=True, check=True).stdout
+    text = text[text.index('graph "'):]
+    if '<hash' in text:
+        return None
+    optionals = {i.name for i in [*model.graph.input, *model.graph.output] if i.type.HasField('optional_type')}
+    sets = ''
+    for feeds, wanted in data:
+        values = feeds | dict(zip([o.name for o in model.graph.output], wanted))  # an input may be an output
+        lines = ''.join(constants_of(name, value, name in optionals) for name, value in values.items())
+        sets += f'graph data () -> () {{\n{lines}}}\n'
+    return f'case {name}\n{text}', sets
+
+
+def reduced_cases(graphbench, folder):
+    """Of models that have failed once: that of each folder, in ONNX's layout. What is right is asked again."""
+    for test in sorted(folder.iterdir()):
+        model, data = onnx.load(test / 'model.onnx'), []
+        for place in sorted(test.glob('test_data_set_*')):
+            feeds = {}
+            for number, info in enumerate(model.graph.input):
+                feeds[info.name] = numpy_helper.to_array(onnx.load_tensor(place / f'input_{number}.pb'))
+            data.append((feeds, run(model, feeds)))
+        case = case_of(graphbench, test / 'model.onnx', test.name, model, data)
+        if case is not None:
+            yield ''.join(case)
+
+
+def store(graphbench, place, tests, passed, options):
+    """Reduced ones, and the first small ones that have passed."""
+    stored = list(reduced_cases(graphbench, options.reduced)) if options.reduced else []
     for name in passed:
-        model, data = tests[name]
-        text = subprocess.run([graphbench, 'inspect', place / 'tests' / name / 'model.onnx', '--text'], capture_output=True, text=True,
-                              check=True).stdout
-        text = text[text.index('graph "'):]
-        if '<hash' in text or len(text) > MOST_STORED_CHARACTERS:
-            continue
-        for feeds, wanted in data:
-            arrays = feeds | dict(zip([o.name for o in model.graph.output], wanted))  # an input may be an output
-            text += 'graph data () -> () {\n' + ''.join(f'  const {key}: {text_of(a)}\n' for key, a in arrays.items()) + '}\n'
-        stored.append(f'case {name}\n{text}')
-        if len(stored) == count:
+        if len(stored) == options.stored:
             break
-    file.write_text(''.join(stored))
-    print(f'{len(stored)} stored in {file}')
+        file = place / 'tests' / name / 'model.onnx'
+        case = case_of(graphbench, file, name, *tests[name])
+        if case and len(case[0]) <= options.stored_characters and (not options.cut or segments_of(graphbench, file) > 1):
+            stored.append(''.join(case))
+    options.store.write_text(''.join(stored))
+    print(f'{len(stored)} stored in {options.store}')
 
 
 def main():
@@ -251,7 +300,11 @@ def main():
     parser.add_argument('--backends', default='cpu,reference')
     parser.add_argument('--store', type=pathlib.Path, help='a file for some of those that pass')
     parser.add_argument('--stored', type=int, default=300)
+    parser.add_argument('--stored-characters', type=int, default=3600, help='of a graph')
+    parser.add_argument('--reduced', type=pathlib.Path, help='a folder of models to store first, with tensors as inputs')
+    parser.add_argument('--cut', action='store_true', help='stores those that are run in several segments')
     parser.add_argument('--reduce', type=int, default=3, help='of how many failures smaller models are searched')
+    parser.add_argument('--count', action='store_true', help='what kinds of models there are')
     options = parser.parse_args()
     onnxruntime.set_default_logger_severity(4)
     place = options.keep or pathlib.Path(tempfile.mkdtemp())
@@ -259,8 +312,11 @@ def main():
     for seed in range(options.first, options.first + options.graphs):
         test = data_of(seed, counts)
         if test is not None:
-            tests[str(seed)] = test
-            write_test(place / 'tests' / str(seed), *test)
+            tests[str(seed)] = test[:2]
+            write_test(place / 'tests' / str(seed), *test[:2])
+            if options.count:
+                file = place / 'tests' / str(seed) / 'model.onnx'
+                count_kinds(test[2], test[0], segments_of(options.graphbench, file), counts)
     failures, passed = 0, set(tests)
     for backend in options.backends.split(','):
         results = results_of(options.graphbench, place / 'tests', backend)
@@ -275,7 +331,7 @@ def main():
             print(f'seed {name}, reduced:')
             reduce(options.graphbench, backend, place / 'reduced' / name, *tests[name])
     if options.store is not None:
-        store(options.graphbench, place, tests, [name for name in tests if name in passed], options.store, options.stored)
+        store(options.graphbench, place, tests, [name for name in tests if name in passed], options)
     for text, count in counts.most_common():
         print(f'{count:6} {text}')
     if options.keep is None:

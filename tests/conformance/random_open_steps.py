@@ -212,16 +212,6 @@ def step_split(scope):
         scope.values.append(scope.value(name, a.dtype, with_axis(a.shape, axis, part), a.exact))
 
 
-def step_one_hot(scope):
-    a = scope.pick(lambda v: v.dtype == 'i64' and 0 < len(v.shape) < 3 and most(v.shape) <= 6)
-    if a is not None:
-        dtype = scope.r.choice(['f32', 'i64'])
-        values = scope.constant(scope.g.elements(dtype, (2,)), dtype, keep=False)
-        axis = scope.r.randrange(len(a.shape) + 1)
-        shape = a.shape[:axis] + (Open(1, 4),) + a.shape[axis:]
-        scope.add('OneHot', [a, scope.number(1, 5), values], dtype, shape, exact=True, axis=axis)
-
-
 def step_squeeze(scope):
     a = scope.pick(lambda v: v.shape.count(1) > 0)
     if a is None or scope.g.opset < 13:

@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import helper, numpy_helper
 
-from random_values import FLOATS, INTEGERS, TYPES, Open, Type, Value, Varies, high, is_fixed, least, low, most, opened, suits_extent, suits_shape
+from random_values import FLOATS, INTEGERS, TYPES, Open, Type, Value, Varies, high, is_fixed, least, low, most, suits_extent
 
 
 class Scope:
@@ -34,6 +34,9 @@ class Scope:
         if exact is None:
             exact = all(i.exact for i in inputs if isinstance(i, Value))
         value = Value(self.node(op, inputs, **attributes)[0], dtype, shape, exact)
+        # Opens of inputs are known when a run begins; those that other values have had first are not.
+        inputs_of_model = {i.name for i in self.g.main.inputs}
+        self.g.open_values += value.shape is None or any(isinstance(e, Open) and e.source[0] not in inputs_of_model for e in value.shape)
         self.values.append(value)
         return value
 

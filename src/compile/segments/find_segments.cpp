@@ -283,9 +283,21 @@ class SegmentFinder {
                            values_[because].is_open ? "shape" : "elements", value.name, producer);
     }
 
+    // In its bodies, too, also in a branch that never runs: no plan has a kernel for such a node.
+    static bool has_steps_on_values(const NodeData& node) {
+        if (node.def != nullptr && node.def->run_values != nullptr) {
+            return true;
+        }
+        const auto bodies = node.bodies();
+        return std::any_of(bodies.begin(), bodies.end(), [](const auto& body) {
+            return std::any_of(body.graph->nodes.begin(), body.graph->nodes.end(),
+                               has_steps_on_values);
+        });
+    }
+
     bool has_other_values(const NodeData& node) const {
         const auto is_other = [this](ValueId id) { return id.valid() && !types_[id]->is_tensor(); };
-        return node.def->run_values != nullptr ||
+        return has_steps_on_values(node) ||
                std::any_of(node.inputs.begin(), node.inputs.end(), is_other) ||
                std::any_of(node.outputs.begin(), node.outputs.end(), is_other);
     }
