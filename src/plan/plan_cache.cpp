@@ -69,7 +69,8 @@ PlanCache::Plans PlanCache::keep(const PlanPtr& plan) {
         if (list == nullptr) {
             break;
         }
-        evict(*list, evicted);
+        remove(std::prev(list->end()), evicted);
+        ++planning_.dropped;
     }
     return evicted;
 }
@@ -83,25 +84,23 @@ PlanCache::Plans* PlanCache::next_to_go() {
     return !used_again_.empty() ? &used_again_ : has_once ? &used_once_ : nullptr;
 }
 
-void PlanCache::evict(Plans& from, Plans& evicted) {
-    const Held& oldest = from.back();
-    by_key_.erase(&oldest.plan->key);
-    held_bytes_ -= oldest.own_bytes;
-    budget_->held_bytes -= oldest.own_bytes;
-    again_bytes_ -= oldest.is_used_again ? oldest.own_bytes : 0;
-    PlanPtr& newest = groups_.find(oldest.plan->key.group)->second.newest;
-    const bool was_newest = newest == oldest.plan;
-    evicted.splice(evicted.end(), from, std::prev(from.end()));
-    ++planning_.dropped;
-    if (!was_newest) {
+void PlanCache::remove(Plans::iterator held, Plans& removed) {
+    by_key_.erase(&held->plan->key);
+    held_bytes_ -= held->own_bytes;
+    budget_->held_bytes -= held->own_bytes;
+    again_bytes_ -= held->is_used_again ? held->own_bytes : 0;
+    removed.splice(removed.end(), list_of(*held), held);
+    const int group = held->plan->key.group;
+    PlanPtr& newest = groups_.find(group)->second.newest;
+    if (newest != held->plan) {
         return;
     }
     newest = nullptr;
     uint64_t last_use = 0;
-    for_each([&](const Held& held) {
-        if (held.plan->key.group == evicted.back().plan->key.group && held.last_use > last_use) {
-            newest = held.plan;
-            last_use = held.last_use;
+    for_each([&](const Held& other) {
+        if (other.plan->key.group == group && other.last_use > last_use) {
+            newest = other.plan;
+            last_use = other.last_use;
         }
     });
 }
@@ -145,17 +144,7 @@ void PlanCache::drop(const PlanPtr& plan) {
     if (at == by_key_.end() || at->second->plan != plan) {
         return;
     }
-    const Plans::iterator held = at->second;
-    by_key_.erase(at);
-    held_bytes_ -= held->own_bytes;
-    dropped.splice(dropped.end(), plans_, held);
-    PlanPtr& newest = groups_.find(plan->key.group)->second.newest;
-    if (newest == plan) {
-        const auto next = std::find_if(plans_.begin(), plans_.end(), [&plan](const Held& other) {
-            return other.plan->key.group == plan->key.group;
-        });
-        newest = next == plans_.end() ? nullptr : next->plan;
-    }
+    remove(at->second, dropped);
 }
 
 std::vector<PlanCache::PlanPtr> PlanCache::plans() const {

@@ -99,7 +99,7 @@ class PlanCache {
     Plans keep(const PlanPtr& plan);
     // The list that has the next plan to go at its end; null: all that is left is the last one.
     Plans* next_to_go();
-    void evict(Plans& from, Plans& evicted);
+    void remove(Plans::iterator held, Plans& removed);
     template <class OnPlan>
     void for_each(const OnPlan& on_plan) const {
         for (const Plans* list : {&used_once_, &used_again_}) {

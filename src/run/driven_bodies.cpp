@@ -216,7 +216,8 @@ Result<Values> results_of_no_iteration(const SegmentStep& step,
             results[i] = carried[i];
         } else if (step.outputs[i] >= 0) {
             const TypeInfo& declared = body.value(body.outputs[before + i]).type;
-            const Shape shape = shape_of_no_part(facts[i].type, declared, axes[i - carried.size()]);
+            LEAT_ASSIGN_OR_RETURN(const Shape shape, shape_of_no_part(facts[i].type, declared,
+                                                                      axes[i - carried.size()]));
             LEAT_ASSIGN_OR_RETURN(results[i],
                                   pool.allocate(facts[i].type.dtype, shape, step.node.label()));
         }
