@@ -158,6 +158,11 @@ bool fits(const TypeInfo& given, const TypeInfo& declared, bool checks_extents) 
     if (declared.is_tensor() && declared.dtype == DType::kUndefined) {
         return true;  // the input of a body, which need not say more
     }
+    // A value is an optional that has it: a loop may begin with one, and go on with none.
+    if (declared.kind == TypeInfo::Kind::kOptional && given.kind != declared.kind &&
+        declared.element != nullptr) {
+        return fits(given, *declared.element, checks_extents);
+    }
     if (given.kind != declared.kind || given.dtype != declared.dtype) {
         return false;
     }

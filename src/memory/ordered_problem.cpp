@@ -102,18 +102,24 @@ class WrittenBytes {
         }
     }
 
-    void add_writers(int32_t value, std::vector<int32_t>& positions) const {
+    // A value without bytes counts where it lies: the same waits serve plans in which it has some.
+    // `reader`: its position; what only touches the value is of those before it.
+    void add_writers(int32_t value, int32_t reader, std::vector<int32_t>& positions) const {
         const int64_t begin = groups_.offset_bytes(value);
         const int64_t end = begin + groups_.size_bytes(value);
         const auto root = size_t(groups_.root(value));
         const std::span<const Range> own = std::span(ranges_).subspan(
             size_t(first_[root]), size_t(first_[root + 1] - first_[root]));
         auto range = std::partition_point(own.begin(), own.end(), [end](const Range& candidate) {
-            return candidate.begin < end;
+            return candidate.begin <= end;
         });
-        while (range != own.begin() && std::prev(range)->last_end > begin) {
+        while (range != own.begin() && std::prev(range)->last_end >= begin) {
             --range;
-            if (range->end > begin) {
+            const bool shares_bytes = range->begin < end && range->end > begin;
+            const bool touches = range->end >= begin &&
+                                 (begin == end || range->begin == range->end) &&
+                                 range->position < reader;
+            if (shares_bytes || touches) {
                 positions.push_back(range->position);
             }
         }
@@ -222,7 +228,7 @@ StepWaits data_waits_of(const MemoryProblem& problem,
     StepWaits waits(order.size());
     for (size_t position = 0; position < order.size(); ++position) {
         for (const int32_t value : problem.steps[size_t(order[position])].reads) {
-            written.add_writers(value, waits[position]);
+            written.add_writers(value, int32_t(position), waits[position]);
         }
         sort_unique(waits[position]);
     }

@@ -249,7 +249,7 @@ Network segmented() {
     Graph body("body");
     (void)body.input("i", DType::kInt64, {});
     body.output("goes_on_out", body.input("goes_on", DType::kBool, {}));
-    const ValueId carried = body.input("carried", DType::kFloat32, {DimSpec()});
+    const ValueId carried = body.input("carried", DType::kFloat32, {"grown"});
     body.output("grown",
                 body.add("Concat", {carried, body.capture(g, picked)}, {{"axis", int64_t{0}}}));
     const ValueId count = g.constant("count", *Tensor::from<int64_t>({}, Ints{3}));

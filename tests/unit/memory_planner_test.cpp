@@ -530,6 +530,43 @@ TEST(MemoryPlanner, TakesOverFromAFormerLayoutWhatItWouldFind) {
     EXPECT_GT(taken.other, 20);
 }
 
+// 0 -> f -> 1 -> g -> 2, 3 = h(), 4 = concatenation of 2 and 3, 5 = k(4): what has no bytes in the
+// first plan has some in the next one, which takes its order over.
+TEST(MemoryPlanner, WaitsForWhatHadNoBytesInTheFormerPlan) {
+    const auto with_sizes = [](const std::vector<int64_t>& bytes) {
+        MemoryProblem problem = problem_of(6, {{{0}, {1}, {}, {}},
+                                               {{1}, {2}, {}, {}},
+                                               {{}, {3}, {}, {}},
+                                               {{2, 3}, {4}, {}, {{2, 4, 0}, {3, 4, bytes[2]}}},
+                                               {{4}, {5}, {}, {}}});
+        for (size_t value = 0; value < bytes.size(); ++value) {
+            problem.values[value].size_bytes = bytes[value];
+        }
+        return problem;
+    };
+    const std::vector<int64_t> some = {64, 64, 64, 64, 128, 64};
+    const std::vector<std::vector<int64_t>> former = {
+        {0, 0, 0, 0, 0, 0}, {64, 0, 0, 64, 64, 64}, {64, 64, 64, 0, 64, 64}, some};
+    for (const std::vector<int64_t>& before : former) {
+        const MemoryPlanner first(with_sizes(before));
+        const MemoryPlanner again(with_sizes(some), first);
+        for (const RunAhead run_ahead : kAll) {
+            const MemoryLayout layout = *again.lay_out({.run_ahead = run_ahead});
+            const StepOrder order(*layout.waits);
+            std::vector<int32_t> position(5, -1);  // by step; -1: it became a view
+            for (size_t i = 0; i < again.order().size(); ++i) {
+                position[size_t(again.order()[i])] = int32_t(i);
+            }
+            if (run_ahead == RunAhead::kOneWorker) {
+                continue;  // whose order is enough
+            }
+            EXPECT_TRUE(order.precedes(position[0], position[1]));
+            EXPECT_TRUE(order.precedes(position[1], position[4]));
+            EXPECT_TRUE(order.precedes(position[2], position[4]));
+        }
+    }
+}
+
 TEST(MemoryPlanner, AsksForNoWaitBeyondTheDataWithoutALimit) {
     for (uint64_t seed = 0; seed < 500; ++seed) {
         const MemoryProblem problem = ProblemMaker(seed).make();
