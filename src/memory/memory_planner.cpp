@@ -406,9 +406,8 @@ Result<std::optional<MemoryPlan>> MemoryPlanner::plan_buffers(const MemoryLayout
         plan = std::move(answer.plan);
     } else if (request.former != nullptr &&
                request.former->plan.offsets.size() == layout.buffers.size()) {
-        LEAT_ASSIGN_OR_RETURN(plan,
-                              plan_offsets_again(layout.buffers, order, request.former->plan,
-                                                 request.spare_bytes));
+        LEAT_ASSIGN_OR_RETURN(plan, plan_offsets_again(layout.buffers, order, request.former->plan,
+                                                       request.spare_bytes));
     } else {
         LEAT_ASSIGN_OR_RETURN(plan, plan_offsets_up_to(layout.buffers, order, request.most_bytes));
     }
