@@ -220,7 +220,7 @@ void Inference::set_input(ValueId id, ValueFact fact) {
     const std::optional<Shape> shape = fact.type.fixed_shape();
     set(id, std::move(fact));
     std::shared_ptr<const ValueFact>& own = facts_[size_t(id.index)];
-    if (own->value || !shape) {
+    if (own->value || own->extents || !shape) {
         return;
     }
     const auto extents = std::as_bytes(shape->extents());

@@ -90,32 +90,45 @@ Status SegmentsRun::end(Status status) {
     return status;
 }
 
+// What `run` returns. After an error, an allocation that failed among them, nothing keeps a value.
+template <class Run>
+Result<std::vector<Value>> SegmentsRun::end_of(const Run& run) {
+    Result<std::vector<Value>> found = catch_bad_alloc("run the graph", run);
+    if (!found.ok()) {
+        return end(std::move(found).error());
+    }
+    return found;
+}
+
 Result<std::vector<Value>> SegmentsRun::run(std::span<Value> inputs,
                                             const scheduler::RunControl& control) {
     control_ = control;
-    take_inputs(inputs);
-    for (size_t s = 0; s < steps_.size(); ++s) {
-        LEAT_RETURN_IF_ERROR(end(run_step(s)));
-    }
-    return take_results();
+    return end_of([&]() -> Result<std::vector<Value>> {
+        take_inputs(inputs);
+        for (size_t s = 0; s < steps_.size(); ++s) {
+            LEAT_RETURN_IF_ERROR(run_step(s));
+        }
+        return take_results();
+    });
 }
 
 Result<std::vector<Value>> SegmentsRun::profile(std::span<Value> inputs,
                                                 std::vector<StepTime>& times) {
     control_ = {};
-    take_inputs(inputs);
-    for (size_t s = 0; s < steps_.size(); ++s) {
-        if (segments_.steps[s].segment == nullptr) {
-            LEAT_RETURN_IF_ERROR(end(run_step(s)));
-            continue;
+    return end_of([&]() -> Result<std::vector<Value>> {
+        take_inputs(inputs);
+        for (size_t s = 0; s < steps_.size(); ++s) {
+            if (segments_.steps[s].segment == nullptr) {
+                LEAT_RETURN_IF_ERROR(run_step(s));
+                continue;
+            }
+            LEAT_RETURN_IF_ERROR(prepare_segment(s));
+            LEAT_ASSIGN_OR_RETURN(const std::vector<StepTime> found, steps_[s].request->profile());
+            times.insert(times.end(), found.begin(), found.end());
+            LEAT_RETURN_IF_ERROR(take_results_of_segment(s));
         }
-        LEAT_RETURN_IF_ERROR(end(prepare_segment(s)));
-        Result<std::vector<StepTime>> found = steps_[s].request->profile();
-        LEAT_RETURN_IF_ERROR(end(found.error()));
-        times.insert(times.end(), found->begin(), found->end());
-        LEAT_RETURN_IF_ERROR(end(take_results_of_segment(s)));
-    }
-    return take_results();
+        return take_results();
+    });
 }
 
 void SegmentsRun::start(std::span<const Value> inputs, const scheduler::RunControl& control) {

@@ -88,6 +88,8 @@ class SegmentsRun {
     std::vector<Value> take_results();
     // Ends the run, with this status.
     Status end(Status status);
+    template <class Run>
+    Result<std::vector<Value>> end_of(const Run& run);
     // A copy, or the value itself where nothing needs it afterwards.
     Value input_of(const SegmentStep& step, size_t input);
     std::vector<Value> inputs_of(const SegmentStep& step);
