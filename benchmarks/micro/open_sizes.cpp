@@ -113,8 +113,8 @@ class OpenSizes {
     }
 
   private:
-    // Of the plans that are there, by their number of steps: how many there are, and medians in all,
-    // of inference, kernels and memory.
+    // Of the plans that are there, by their number of steps: how many there are, and medians in
+    // all, of inference, kernels and memory.
     static std::string plan_times(const std::vector<PlanReport>& plans) {
         std::map<int, std::array<std::vector<double>, 4>> times;
         for (const PlanReport& plan : plans) {
@@ -126,10 +126,10 @@ class OpenSizes {
         }
         std::string text;
         for (const auto& [steps, own] : times) {
-            text += fmt::format("{}\"{}\": [{}, {:.1f}, {:.1f}, {:.1f}, {:.1f}]",
-                                text.empty() ? "" : ", ", steps, own[0].size(),
-                                bench::median(own[0]), bench::median(own[1]),
-                                bench::median(own[2]), bench::median(own[3]));
+            text +=
+                fmt::format("{}\"{}\": [{}, {:.1f}, {:.1f}, {:.1f}, {:.1f}]",
+                            text.empty() ? "" : ", ", steps, own[0].size(), bench::median(own[0]),
+                            bench::median(own[1]), bench::median(own[2]), bench::median(own[3]));
         }
         return "{" + text + "}";
     }

@@ -237,7 +237,8 @@ struct CompileOptions {
     // [1, kMostInFlight]
     int requests_in_flight = 1;
     static constexpr int kMostInFlight = 64;
-    int64_t plan_cache_bytes = 64 << 20;  // plans beyond it are evicted, least recently used first
+    // Of the plans that are kept, by an estimate; those that were used once go first.
+    int64_t plan_cache_bytes = 64 << 20;
     // Steps run one after the other, parts on devices too, and every value has memory of its own:
     // the run that others are compared with.
     bool runs_serially = false;
@@ -342,8 +343,8 @@ struct SegmentReport {
     bool is_prepared = false;
 };
 
-// What plans of a compiled graph have cost since compile() began: those of all its segments, for all
-// its requests.
+// What plans of a compiled graph have cost since compile() began: those of all its segments, for
+// all its requests.
 struct PlanningReport {
     int64_t made = 0;
     int64_t dropped = 0;  // of them, to keep to CompileOptions::plan_cache_bytes
@@ -568,9 +569,9 @@ class LEAT_API Request {
     void trim();
     // What the last run of a traced graph did, node by node and tile by tile, as JSON that Perfetto
     // opens, with the pages of placement_report(); without events if the graph was compiled without
-    // CompileOptions::is_traced. A divided batch has a trace for each shard. A graph in segments has
-    // rows for each of them, and for nodes without a plan; of bodies that run between segments they
-    // show the last iteration.
+    // CompileOptions::is_traced. A divided batch has a trace for each shard. A graph in segments
+    // has rows for each of them, and for nodes without a plan; of bodies that run between segments
+    // they show the last iteration.
     std::string trace_json(int shard = 0) const;
 
     struct Impl;
