@@ -118,17 +118,20 @@ Result<std::vector<Value>> SegmentsRun::profile(std::span<Value> inputs,
     return end_of([&]() -> Result<std::vector<Value>> {
         take_inputs(inputs);
         for (size_t s = 0; s < steps_.size(); ++s) {
-            if (segments_.steps[s].segment == nullptr) {
-                LEAT_RETURN_IF_ERROR(run_step(s));
-                continue;
-            }
-            LEAT_RETURN_IF_ERROR(prepare_segment(s));
-            LEAT_ASSIGN_OR_RETURN(const std::vector<StepTime> found, steps_[s].request->profile());
-            times.insert(times.end(), found.begin(), found.end());
-            LEAT_RETURN_IF_ERROR(take_results_of_segment(s));
+            LEAT_RETURN_IF_ERROR(profile_step(s, times));
         }
         return take_results();
     });
+}
+
+Status SegmentsRun::profile_step(size_t index, std::vector<StepTime>& times) {
+    if (segments_.steps[index].segment == nullptr) {
+        return run_step(index);
+    }
+    LEAT_RETURN_IF_ERROR(prepare_segment(index));
+    LEAT_ASSIGN_OR_RETURN(const std::vector<StepTime> found, steps_[index].request->profile());
+    times.insert(times.end(), found.begin(), found.end());
+    return take_results_of_segment(index);
 }
 
 void SegmentsRun::start(std::span<const Value> inputs, const scheduler::RunControl& control) {

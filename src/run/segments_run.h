@@ -98,6 +98,7 @@ class SegmentsRun {
 
     Status advance();
     Status run_step(size_t index);
+    Status profile_step(size_t index, std::vector<StepTime>& times);
     Status make_request(size_t index);
     // Binds, plans, and gives results their places.
     Status prepare_segment(size_t index);

@@ -16,7 +16,7 @@ namespace {
 std::string first_host_of(const std::string& devices) {
     for (size_t begin = 0; begin < devices.size();) {
         const size_t end = std::min(devices.find(',', begin), devices.size());
-        const std::string label = devices.substr(begin, end - begin);
+        std::string label = devices.substr(begin, end - begin);
         if (label == "cpu" || label == "reference") {
             return label;
         }
