@@ -26,6 +26,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,7 +57,7 @@ struct Setup {
     bool is_same = false;
     std::map<std::string, DimRule> dims;
     std::map<std::string, int64_t> below;
-    std::map<std::string, bool> ones;
+    std::set<std::string> ones;
     std::map<std::string, std::string> grow;  // past by present
     std::string grown;
 };
@@ -292,7 +293,7 @@ bool parse(const std::vector<std::string>& arguments, Setup& setup) {
         } else if (option == "--below") {
             setup.below[name] = std::atoll(value.c_str());
         } else if (option == "--ones") {
-            setup.ones[name] = true;
+            setup.ones.insert(name);
         } else if (option == "--grow") {
             setup.grow[name] = value;
         } else if (option == "--grown") {

@@ -24,6 +24,21 @@ struct AxisSplit {
         LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(node, shape.rank(), default_axis));
         return make(shape, axis);
     }
+    // The same; without the attribute the shape counts as flattened.
+    static Result<AxisSplit> of_axis_or_all(const NodeData& node, const Shape& shape) {
+        return node.has_attr("axis") ? of(node, shape, 0) : AxisSplit{1, shape.element_count(), 1};
+    }
 };
+
+// As of_axis_or_all() sees the shape, with `count` indices of the axis instead.
+inline Result<Shape> with_axis_or_all(const NodeData& node, const Shape& shape, int64_t count) {
+    if (!node.has_attr("axis")) {
+        return Shape({count});
+    }
+    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(node, shape.rank()));
+    Shape result = shape;
+    result[axis] = count;
+    return result;
+}
 
 }  // namespace leat

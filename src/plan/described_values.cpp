@@ -105,9 +105,7 @@ std::optional<Shape> DescribedValues::grown_shape(ValueId id) const {
     if (is_open_output(node, value.output_index)) {
         return type.least_shape();
     }
-    const bool may_be_stacked = is_stack_of_loop(node, value.output_index) &&
-                                bits_of(type.dtype) % 8 == 0 && type.rank() > 0;
-    if (!may_be_stacked) {
+    if (!may_grow(node, value.output_index, type)) {
         return std::nullopt;
     }
     std::vector<DimSpec> dims = *type.dims;

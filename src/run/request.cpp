@@ -85,7 +85,8 @@ Status RequestState::collect_results() {
             continue;
         }
         if (grows) {  // its length is known only now
-            LEAT_RETURN_IF_ERROR(check_user_output(int(i), addresses.output_shape(int(i))));
+            LEAT_RETURN_IF_ERROR(
+                check_user_output(int(i), output.dtype, addresses.output_shape(int(i))));
         }
         for (const int part : active_) {
             copy_output(int(i), part, *target);

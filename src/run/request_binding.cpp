@@ -235,7 +235,7 @@ Status RequestState::check_user_outputs() const {
              ++axis) {
             shape[axis] = shape[axis] == 0 ? tensor.shape()[axis] : shape[axis];
         }
-        Status status = check_user_output(int(i), shape);
+        Status status = check_user_output(int(i), output.dtype, shape);
         if (!status.ok()) {
             return grows ? std::move(status).with_hint(
                                "only the run knows how large this output is: 0 stands for that")
@@ -245,9 +245,8 @@ Status RequestState::check_user_outputs() const {
     return {};
 }
 
-Status RequestState::check_user_output(int output, const Shape& shape) const {
+Status RequestState::check_user_output(int output, DType dtype, const Shape& shape) const {
     const Tensor& tensor = user_outputs[size_t(output)];
-    const DType dtype = current()->plan().storage.outputs[size_t(output)].dtype;
     if (!tensor.defined() || (tensor.dtype() == dtype && tensor.shape() == shape)) {
         return {};
     }

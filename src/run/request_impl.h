@@ -95,7 +95,7 @@ struct RequestState {
     Status check_bound() const;
     Status check_user_outputs() const;
     // Where the program wants the output, if it does: it must have this shape.
-    Status check_user_output(int output, const Shape& shape) const;
+    Status check_user_output(int output, DType dtype, const Shape& shape) const;
     Status check_overlaps();
     Status check_new_overlaps();
     bool uses_memory(const ByteRange& range) const;

@@ -11,6 +11,8 @@
 namespace leat {
 namespace {
 
+constexpr const char* kNoTrace = "{\"traceEvents\":[]}\n";
+
 // The placement report beside a trace.
 std::vector<scheduler::TraceCounters> page_counters(const PlacementReport& report) {
     std::vector<scheduler::TraceCounters> all;
@@ -152,14 +154,14 @@ std::string RequestState::trace_json(int shard) const {
     }
     const Instance* const traced = trace.first == nullptr ? nullptr : trace.first->instance(shard);
     return traced == nullptr || !compiled->options.is_traced
-               ? "{\"traceEvents\":[]}\n"
+               ? kNoTrace
                : traced->trace_json(page_counters(placement_report()),
                                     trace.first->compiled->placed.placement.forecast, trace.rows);
 }
 
 std::string Request::trace_json(int shard) const {
     const Reading reading(impl_->users);
-    return reading.has_begun() ? impl_->state->trace_json(shard) : "{\"traceEvents\":[]}\n";
+    return reading.has_begun() ? impl_->state->trace_json(shard) : kNoTrace;
 }
 
 DivisionReport Request::division() const {

@@ -42,14 +42,8 @@ Status RequestState::take_segment_results(std::vector<Value> values) {
             continue;
         }
         const Tensor& found = values[i].tensor();
-        if (found.dtype() != user.dtype() || found.shape() != user.shape()) {
-            return invalid_argument("output '{}' is bound to memory of another shape",
-                                    compiled->graph.output_names[i])
-                .with_file(compiled->graph.file)
-                .with_found(fmt::format("{}[{}]", name_of(user.dtype()), user.shape().to_string()))
-                .with_needed(
-                    fmt::format("{}[{}]", name_of(found.dtype()), found.shape().to_string()))
-                .with_hint("only the run knows how large this output is");
+        if (Status status = check_user_output(int(i), found.dtype(), found.shape()); !status.ok()) {
+            return std::move(status).with_hint("only the run knows how large this output is");
         }
         copy_tensor(found, user);
         results[i] = Value(user);

@@ -29,12 +29,6 @@ class SegmentCutter {
 
     Result<std::shared_ptr<const Segments>> cut(const std::vector<GivenInput>& given) {
         LEAT_ASSIGN_OR_RETURN(found_, find_segments(graph_, given));
-        std::vector<ValueFact> facts;
-        facts.reserve(given.size());
-        for (const GivenInput& input : given) {
-            facts.push_back(input.fact);
-        }
-        LEAT_ASSIGN_OR_RETURN(facts_, infer_graph(graph_, facts, {}));
         for (const ValueId id : graph_.inputs) {
             cut_->inputs.push_back(slot_of(id));
         }
@@ -50,7 +44,7 @@ class SegmentCutter {
     }
 
   private:
-    const TypeInfo& type_of(ValueId id) const { return facts_[size_t(id.index)].type; }
+    const TypeInfo& type_of(ValueId id) const { return found_.facts[size_t(id.index)].type; }
 
     int32_t slot_of(ValueId id) {
         int32_t& slot = slot_of_[id];
@@ -156,7 +150,8 @@ class SegmentCutter {
     // What all iterations have in common is known of the inputs of a body: types.
     Status add_bodies(const NodeData& node, SegmentStep& step) {
         const std::vector<const ValueFact*> operands = operand_facts(
-            node, [this](ValueId id) -> const ValueFact& { return facts_[size_t(id.index)]; });
+            node,
+            [this](ValueId id) -> const ValueFact& { return found_.facts[size_t(id.index)]; });
         LEAT_ASSIGN_OR_RETURN(const BodyInputs common, infer_body_inputs(node, operands));
         for (const auto& [key, body] : node.bodies()) {
             const auto inputs = common.find(key);
@@ -202,7 +197,6 @@ class SegmentCutter {
     const CompileSegment& compile_;
     const GraphData::Uses uses_;
     GraphSegments found_;
-    std::vector<ValueFact> facts_;
     IdVector<ValueId, int32_t> slot_of_;
     std::shared_ptr<Segments> cut_;
 };

@@ -97,6 +97,7 @@ class SegmentFinder {
             place_all(given);
             LEAT_RETURN_IF_ERROR(std::move(problem_));
         } while (drop_wrong_keys());
+        segments_.facts = std::move(facts_);
         return std::move(segments_);
     }
 
@@ -455,10 +456,8 @@ class SegmentFinder {
         }
         for (size_t i = 0; i < results->size(); ++i) {
             const TypeInfo& type = (*results)[i].type;
-            const bool may_grow = is_stack_of_loop(node, int32_t(i)) && type.rank() > 0 &&
-                                  (type.dtype == DType::kString || bits_of(type.dtype) % 8 == 0);
             if (!type.fixed_shape() && node.outputs[i].valid() &&
-                !(may_grow && has_fixed_parts(type))) {
+                !(may_grow(node, int32_t(i), type) && has_fixed_parts(type))) {
                 return true;
             }
         }

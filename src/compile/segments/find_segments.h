@@ -30,6 +30,7 @@ struct GraphSegments {
     std::vector<SegmentCut> cuts;  // by segment but the first
     // Results of the graph of which only a run knows the shape, or that are no tensors.
     bool has_open_outputs = false;
+    std::vector<ValueFact> facts;  // by value: what types say, where the inputs have those given
 
     int32_t count() const { return int32_t(cuts.size()) + 1; }
     // One plan has everything.

@@ -42,7 +42,7 @@ class SegmentsReporter {
         for (size_t i = 0; i < graph.outputs.size(); ++i) {
             add_edge({graph.value(graph.outputs[i]).name}, graph.output_names[i]);
         }
-        add_shares();
+        set_shares(report_);
         const std::vector<PlacedNode>& before = compiled_.placed.placement.gone;
         gone_.insert(gone_.end(), before.begin(), before.end());
         report_.nodes.insert(report_.nodes.end(), gone_.begin(), gone_.end());
@@ -157,19 +157,6 @@ class SegmentsReporter {
         sum.streamed_bytes += share.streamed_bytes;
         sum.moving_ns += share.moving_ns;
         share = std::move(sum);
-    }
-
-    void add_shares() {
-        double moving_ns = 0;
-        double whole_ns = 0;
-        for (const DeviceShare& device : report_.devices) {
-            moving_ns += device.moving_ns;
-            whole_ns += device.estimated_ns + device.moving_ns;
-        }
-        for (DeviceShare& device : report_.devices) {
-            device.share = whole_ns == 0 ? 0 : device.estimated_ns / whole_ns;
-        }
-        report_.moving_share = whole_ns == 0 ? 0 : moving_ns / whole_ns;
     }
 
     const CompiledGraph::Impl& compiled_;

@@ -51,23 +51,6 @@ constexpr OpDef kCompressOps[] = {
 
 }  // namespace
 
-Result<AxisSplit> compress_loop(const NodeData& node, const Shape& x) {
-    if (!node.has_attr("axis")) {
-        return AxisSplit{1, x.element_count(), 1};
-    }
-    return AxisSplit::of(node, x, 0);
-}
-
-Result<Shape> compress_shape(const NodeData& node, const Shape& x, int64_t count) {
-    if (!node.has_attr("axis")) {
-        return Shape({count});
-    }
-    LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(node, x.rank()));
-    Shape shape = x;
-    shape[axis] = count;
-    return shape;
-}
-
 std::span<const OpDef> compress_ops() {
     return kCompressOps;
 }

@@ -11,11 +11,6 @@
 
 namespace leat {
 
-// Axes of x around the one along which slices are taken.
-Result<AxisSplit> compress_loop(const NodeData& node, const Shape& x);
-// The shape of y with `count` slices.
-Result<Shape> compress_shape(const NodeData& node, const Shape& x, int64_t count);
-
 Status compress_reference(const ReferenceArgs& args);
 
 }  // namespace leat

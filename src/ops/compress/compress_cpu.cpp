@@ -104,7 +104,7 @@ class CompressKernel final : public cpu::CpuKernel {
     Status run(const cpu::KernelArgs& args, int64_t /*begin*/, int64_t /*end*/) const override {
         const TensorArg& x = args.inputs[0];
         const WantedSlices wanted = wanted_slices(args.inputs[1], loop_.extent);
-        LEAT_ASSIGN_OR_RETURN(const Shape shape, compress_shape(node_, x.shape, wanted.count));
+        LEAT_ASSIGN_OR_RETURN(const Shape shape, with_axis_or_all(node_, x.shape, wanted.count));
         LEAT_ASSIGN_OR_RETURN(std::byte * y, give_shape(args.outputs[0], shape));
         const int64_t slice_bytes = loop_.inner * element_bytes_;
         if (wanted.count * loop_.inner == 0) {
@@ -129,7 +129,7 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_compress(cpu::PrepareContext& conte
     if (bits_of(x.dtype) < 8 || x.dtype == DType::kString) {
         return std::unique_ptr<cpu::CpuKernel>();
     }
-    LEAT_ASSIGN_OR_RETURN(const AxisSplit loop, compress_loop(context.node, x.shape));
+    LEAT_ASSIGN_OR_RETURN(const AxisSplit loop, AxisSplit::of_axis_or_all(context.node, x.shape));
     return std::unique_ptr<cpu::CpuKernel>(new CompressKernel(context.node, loop, x.dtype));
 }
 

@@ -515,6 +515,10 @@ bool is_stack_of_loop(const NodeData& node, int32_t output) {
     return node.has_bodies() && node.op_type == "Loop" && size_t(output) >= carried_by_loop(node);
 }
 
+bool may_grow(const NodeData& node, int32_t output, const TypeInfo& type) {
+    return is_stack_of_loop(node, output) && type.rank() > 0 && bits_of(type.dtype) % 8 == 0;
+}
+
 size_t own_input_count(const NodeData& node, const GraphData& body) {
     return body.inputs.size() - node.captured_count();
 }

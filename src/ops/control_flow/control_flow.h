@@ -36,6 +36,8 @@ Result<ScanForm> scan_form(const NodeData& node);
 size_t carried_by_loop(const NodeData& node);
 // Of any node.
 bool is_stack_of_loop(const NodeData& node, int32_t output);
+// True if a run may make the output longer, part by part: a stack of whole bytes, or of strings.
+bool may_grow(const NodeData& node, int32_t output, const TypeInfo& type);
 
 // The inputs of a body without what it captures.
 size_t own_input_count(const NodeData& node, const GraphData& body);

@@ -20,11 +20,6 @@ namespace leat {
 
 enum UniqueOutput : int { kUniqueY, kUniqueIndices, kUniqueInverse, kUniqueCounts };
 
-// Slices are those along `extent`.
-Result<AxisSplit> unique_loop(const NodeData& node, const Shape& x);
-// The shape of y with `count` slices.
-Result<Shape> unique_shape(const NodeData& node, const Shape& x, int64_t count);
-
 Status unique_reference(const ReferenceArgs& args);
 
 }  // namespace leat

@@ -107,7 +107,7 @@ class UniqueKernel final : public cpu::CpuKernel {
 
     Status write(const cpu::KernelArgs& args, const Groups& groups) const {
         LEAT_ASSIGN_OR_RETURN(const Shape shape,
-                              unique_shape(node_, args.inputs[0].shape, groups.groups));
+                              with_axis_or_all(node_, args.inputs[0].shape, groups.groups));
         if (args.outputs[kUniqueY].present()) {
             const T* const x = args.inputs[0].as<const T>();
             LEAT_ASSIGN_OR_RETURN(T* const y, give_shape<T>(args.outputs[kUniqueY], shape));
@@ -146,7 +146,7 @@ class UniqueKernel final : public cpu::CpuKernel {
 // Slices of several elements, strings and complex numbers are left to the reference kernel.
 Result<std::unique_ptr<cpu::CpuKernel>> make_unique_kernel(cpu::PrepareContext& context) {
     const TensorArg& x = context.inputs[0];
-    LEAT_ASSIGN_OR_RETURN(const AxisSplit loop, unique_loop(context.node, x.shape));
+    LEAT_ASSIGN_OR_RETURN(const AxisSplit loop, AxisSplit::of_axis_or_all(context.node, x.shape));
     std::unique_ptr<cpu::CpuKernel> kernel;
     if (loop.outer * loop.inner != 1 || loop.extent > std::numeric_limits<uint32_t>::max() ||
         x.dtype == DType::kString || x.dtype == DType::kComplex64 ||

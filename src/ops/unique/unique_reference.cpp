@@ -101,7 +101,7 @@ UniqueSlices find_unique(const T* x, const AxisSplit& loop, bool sorted) {
 Status write_slices(const ReferenceArgs& args, const AxisSplit& loop, const UniqueSlices& found) {
     const TensorArg& x = args.inputs[0];
     const int64_t count = int64_t(found.groups.size());
-    LEAT_ASSIGN_OR_RETURN(const Shape shape, unique_shape(args.node, x.shape, count));
+    LEAT_ASSIGN_OR_RETURN(const Shape shape, with_axis_or_all(args.node, x.shape, count));
     LEAT_ASSIGN_OR_RETURN(std::byte* const y, give_shape(args.outputs[kUniqueY], shape));
     for (int64_t outer = 0; outer < loop.outer; ++outer) {
         for (int64_t g = 0; g < count; ++g) {
@@ -138,7 +138,7 @@ Status write_unique(const ReferenceArgs& args, const AxisSplit& loop, const Uniq
 
 Status unique_reference(const ReferenceArgs& args) {
     const TensorArg& x = args.inputs[0];
-    LEAT_ASSIGN_OR_RETURN(const AxisSplit loop, unique_loop(args.node, x.shape));
+    LEAT_ASSIGN_OR_RETURN(const AxisSplit loop, AxisSplit::of_axis_or_all(args.node, x.shape));
     const bool sorted = args.node.attr("sorted", int64_t{1}) != 0;
     const auto run = [&](auto element) {
         using T = typename decltype(element)::type;

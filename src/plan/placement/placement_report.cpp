@@ -35,7 +35,7 @@ class Reporter {
         add_edges();
         find_devices_of_parts(parts);
         add_moved(cut, parts);
-        add_shares();
+        set_shares(report_);
         report_.nodes.insert(report_.nodes.end(), placement_.gone.begin(), placement_.gone.end());
         return std::move(report_);
     }
@@ -249,19 +249,6 @@ class Reporter {
         }
     }
 
-    void add_shares() {
-        double moving_ns = 0;
-        double whole_ns = 0;
-        for (const DeviceShare& device : report_.devices) {
-            moving_ns += device.moving_ns;
-            whole_ns += device.estimated_ns + device.moving_ns;
-        }
-        for (DeviceShare& device : report_.devices) {
-            device.share = whole_ns == 0 ? 0 : device.estimated_ns / whole_ns;
-        }
-        report_.moving_share = whole_ns == 0 ? 0 : moving_ns / whole_ns;
-    }
-
     const Placement& placement_;
     const GraphData& graph_;
     const GraphData::Uses uses_;
@@ -275,6 +262,19 @@ class Reporter {
 };
 
 }  // namespace
+
+void set_shares(GraphPlacement& report) {
+    double moving_ns = 0;
+    double whole_ns = 0;
+    for (const DeviceShare& device : report.devices) {
+        moving_ns += device.moving_ns;
+        whole_ns += device.estimated_ns + device.moving_ns;
+    }
+    for (DeviceShare& device : report.devices) {
+        device.share = whole_ns == 0 ? 0 : device.estimated_ns / whole_ns;
+    }
+    report.moving_share = whole_ns == 0 ? 0 : moving_ns / whole_ns;
+}
 
 GraphPlacement report_placement(const PlacedGraph& placed,
                                 const GraphData& graph,

@@ -15,4 +15,7 @@ GraphPlacement report_placement(const PlacedGraph& placed,
                                 const GraphData& graph,
                                 std::span<const std::shared_ptr<const ValueFact>> facts);
 
+// Each device's share of the time, and that of moves, from the times of the devices.
+void set_shares(GraphPlacement& report);
+
 }  // namespace leat
