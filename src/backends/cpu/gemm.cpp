@@ -17,9 +17,11 @@ constexpr double kCopiedFloats = 1 << 16;
 constexpr double kMinTaskFlops = 3e6;
 constexpr double kMaxTaskFlops = 16e6;
 constexpr double kAimedTasks = 16;
-// Weights read by one tile when there are few rows: 40 us at 25 GB/s.
-constexpr double kStreamBytes = 1 << 20;
+// Weights read by one tile when there are few rows: 10 to 40 us at 25 GB/s.
+constexpr double kMinStreamBytes = 1 << 18;
+constexpr double kMaxStreamBytes = 1 << 20;
 constexpr double kAssumedFlopsPerNs = 50;
+constexpr double kAssumedBytesPerNs = 25;
 
 }  // namespace
 
@@ -58,7 +60,10 @@ GemmBlocking GemmBlocking::choose(
     double fit = task_flops / (2.0 * double(blocking.rows) * depth * table.nr);
     if (m <= table.max_rows) {
         const int64_t wide = table.wide_panels[size_t(m)];
-        const double stream = kStreamBytes / (depth * table.nr * double(sizeof(float)));
+        const double panel_bytes = depth * table.nr * double(sizeof(float));
+        const double stream = std::clamp(double(count * panels) * panel_bytes / kAimedTasks,
+                                         kMinStreamBytes, kMaxStreamBytes) /
+                              panel_bytes;
         fit = double(divide_up(int64_t(std::min(fit, stream)), wide) * wide);
     }
     const auto wanted = std::max<int64_t>(int64_t(std::min(fit, double(panels))), 1);
@@ -68,8 +73,8 @@ GemmBlocking GemmBlocking::choose(
     return blocking;
 }
 
-double gemm_cost_ns(double flops) {
-    return flops / kAssumedFlopsPerNs;
+double gemm_cost_ns(double flops, double weight_bytes) {
+    return std::max(flops / kAssumedFlopsPerNs, weight_bytes / kAssumedBytesPerNs);
 }
 
 void PanelGemm::add_segments(std::vector<GemmSegment>& segments,

@@ -44,8 +44,8 @@ struct GemmBlocking {
                                Rows source = Rows::kInPlace);
 };
 
-// Estimated time of 2mnk floating-point operations on one worker.
-double gemm_cost_ns(double flops);
+// Estimated time of 2mnk floating-point operations on one worker, which reads so many bytes of B.
+double gemm_cost_ns(double flops, double weight_bytes = 0);
 
 class PanelGemm {
   public:

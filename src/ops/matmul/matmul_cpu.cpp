@@ -105,7 +105,9 @@ ProductKernel::ProductKernel(const Product& product,
     for (const int64_t floats : scratch_floats_) {
         scratch_bytes += floats * int64_t{sizeof(float)};
     }
-    cost_ns = gemm_cost_ns(2.0 * double(product_.rows) * double(product_.n) * double(product_.k));
+    const double matrix = double(product_.n) * double(product_.k);
+    cost_ns = gemm_cost_ns(2.0 * double(product_.rows) * matrix,
+                           double(product_.groups) * matrix * double(sizeof(float)));
 }
 
 ProductKernel::Scratch ProductKernel::divide_scratch(std::byte* base) const {
