@@ -1,10 +1,11 @@
 // Runs of one request whose shapes, or the sizes that data decide, are others in each run: what
 // planning takes of them, and whether memory grows.
 //
-//   open_sizes MODEL.onnx [--runs N] [--threads N] [--seed N] [--cache BYTES] [--same]
+//   open_sizes MODEL.onnx|detector [--runs N] [--threads N] [--seed N] [--cache BYTES] [--same]
 //              [--dim NAME=LO..HI|NAME=A|NAME=A+B]... [--below INPUT=N]... [--ones INPUT]...
 //              [--grow PAST=PRESENT]... [--grown NAME]
 //
+// detector: that of small_detector.h.
 // Each run binds inputs with other elements: floats are random, at a scale that is random for each
 // run; integers are below the number that --below gives, else 0 and 1; --ones: all elements are 1.
 // --same: all runs have the inputs of the first, whose plans are then there: the time to subtract.
@@ -36,6 +37,7 @@
 #include "graph/graph_data.h"
 #include "graphbench/statistics.h"
 #include "leat/leat.h"
+#include "small_detector.h"
 
 namespace leat::micro {
 namespace {
@@ -78,7 +80,9 @@ class OpenSizes {
         RuntimeOptions runtime_options;
         runtime_options.threads = setup_.threads;
         Runtime runtime(runtime_options);
-        LEAT_ASSIGN_OR_RETURN(const Graph graph, load_onnx(setup_.model));
+        LEAT_ASSIGN_OR_RETURN(const Graph graph, setup_.model == "detector"
+                                                     ? Result<Graph>(small_detector())
+                                                     : load_onnx(setup_.model));
         CompileOptions options;
         options.plan_cache_bytes = setup_.cache_bytes;
         LEAT_ASSIGN_OR_RETURN(const CompiledGraph compiled, runtime.compile(graph, options));
@@ -204,7 +208,9 @@ class OpenSizes {
                 continue;
             }
             Tensor& tensor = inputs_[value.name];
-            LEAT_ASSIGN_OR_RETURN(tensor, Tensor::allocate(value.type.dtype, shape));
+            if (!tensor.defined() || tensor.shape() != shape) {
+                LEAT_ASSIGN_OR_RETURN(tensor, Tensor::allocate(value.type.dtype, shape));
+            }
             LEAT_RETURN_IF_ERROR(fill(value.name, tensor, scale));
             LEAT_RETURN_IF_ERROR(request.bind(value.name, tensor));
         }
@@ -308,7 +314,9 @@ bool parse(const std::vector<std::string>& arguments, Setup& setup) {
 int main_of(const std::vector<std::string>& arguments) {
     Setup setup;
     if (!parse(arguments, setup)) {
-        fmt::print(stderr, "usage: open_sizes MODEL.onnx [options as in the head of its source]\n");
+        fmt::print(
+            stderr,
+            "usage: open_sizes MODEL.onnx|detector [options as in the head of its source]\n");
         return 2;
     }
     const Status status = OpenSizes(setup).run();

@@ -5,6 +5,7 @@ EXPORTS is a folder with gpt2_kv, ssdlite320_detector, bert_mini, llama_gqa_kv, 
     tokens    gpt2_kv, one more token in each run; its past is what the run before gave (ONNX Runtime: that OrtValue). Ratio of the
               medians of a token's time, one and two threads, in turns.
     detector  ssdlite320_detector, other detections in each run: share of planning.
+    small     a detector of few operators in its second half, 10,000 runs: share of planning, memory.
     shapes    10,000 random shapes of every input of five exports, the largest of all first: resident memory.
 Needs for tokens: pip install onnxruntime numpy.
 """
@@ -92,6 +93,14 @@ def measure_detector(program, exports, rounds, runs):
             print(f'    {report["plans_made"]}, {report["plans_dropped"]}: {report["kib_pool_slabs"]}', flush=True)
 
 
+def measure_small(program, runs):
+    for threads in 1, 2:
+        report = leat(program, 'detector', '--runs', runs, '--threads', threads)
+        print(f'small detector, {runs} runs, {threads} threads: {report["median_ns"] / 1e6:.2f} ms a run, planning '
+              f'{100 * report["planning_share"]:.2f} %, bar 5; plans {report["plans_made"]} made, {report["plans_dropped"]} dropped; '
+              f'KiB resident, bytes of the pool and of slabs after each tenth: {report["kib_pool_slabs"]}', flush=True)
+
+
 def measure_shapes(program, exports, runs):
     for name, options in SHAPES.items():
         report = leat(program, os.path.join(exports, name, 'model.onnx'), '--runs', runs, *options)
@@ -107,14 +116,16 @@ def main():
     parser.add_argument('--rounds', type=int, default=5)
     parser.add_argument('--tokens', type=int, default=1000)
     parser.add_argument('--runs', type=int, default=300, help='of the detector in a round')
-    parser.add_argument('--shapes', type=int, default=10000)
-    parser.add_argument('--parts', default='tokens,detector,shapes')
+    parser.add_argument('--shapes', type=int, default=10000, help='runs of the parts small and shapes')
+    parser.add_argument('--parts', default='tokens,detector,small,shapes')
     arguments = parser.parse_args()
     parts = arguments.parts.split(',')
     if 'tokens' in parts:
         measure_tokens(arguments.open_sizes, arguments.exports, arguments.rounds, arguments.tokens)
     if 'detector' in parts:
         measure_detector(arguments.open_sizes, arguments.exports, arguments.rounds, arguments.runs)
+    if 'small' in parts:
+        measure_small(arguments.open_sizes, arguments.shapes)
     if 'shapes' in parts:
         measure_shapes(arguments.open_sizes, arguments.exports, arguments.shapes)
 

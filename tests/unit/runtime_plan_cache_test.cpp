@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -238,6 +239,48 @@ TEST_F(NewShapes, HoldUpNobodyWhoNeedsOtherPlans) {
     gate_.open();
     planner.join();
     EXPECT_EQ(planned(), (std::multiset<int64_t>{1, 5, 6, kSlow}));
+}
+
+// What is above 0, times two: the second segment passes the gate with its number of elements.
+Graph gated_segment() {
+    Graph graph("gated_segment");
+    const ValueId x = graph.input("x", DType::kFloat32, {"n"});
+    const ValueId zero = graph.constant("zero", *Tensor::from<float>({}, std::vector<float>{0}));
+    const ValueId all =
+        graph.constant("all", *Tensor::from<int64_t>({1}, std::vector<int64_t>{-1}));
+    const ValueId found = graph.add("NonZero", {graph.add("Greater", {x, zero})});
+    const ValueId kept = graph.add("Gather", {x, graph.add("Reshape", {found, all})});
+    graph.output("y", graph.add("Add", {graph.add("acme.Gated", {kept}), kept}));
+    return graph;
+}
+
+TEST_F(NewShapes, OfASegmentHoldUpNobodyWhoNeedsOtherPlans) {
+    const CompiledGraph segments = *runtime_.compile(gated_segment());
+    ASSERT_EQ(segments.report().segments.size(), 2U);
+    const auto run_with = [&](int64_t above) {
+        std::vector<float> x(20, -1);
+        std::fill_n(x.begin(), above, 3.0F);
+        Request request = *segments.make_request();
+        EXPECT_TRUE(request.bind("x", *Tensor::from<float>({20}, x)).ok());
+        const Status status = request.run();
+        EXPECT_TRUE(status.ok()) << status.message();
+        const auto y = request.get<float>("y");
+        EXPECT_EQ(std::vector<float>(y.begin(), y.end()), std::vector<float>(size_t(above), 6.0F));
+    };
+    run_with(1);
+    gate_.close();
+    std::thread planner([&] { run_with(kSlow); });
+    gate_.wait_for_planner();
+    // All of this ends while that plan is being made.
+    const int64_t made = segments.report().planning.made;
+    run_with(1);
+    run_with(5);
+    run_with(0);
+    EXPECT_TRUE(segments.prepare({{"x", Shape{30}}}).ok());
+    EXPECT_EQ(segments.report().planning.made, made + 3);
+    gate_.open();
+    planner.join();
+    EXPECT_EQ(segments.report().planning.made, made + 4);
 }
 
 TEST_F(NewShapes, EndAWaitAtItsDeadlineAndByItsStopToken) {
