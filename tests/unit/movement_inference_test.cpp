@@ -11,6 +11,7 @@ namespace leat {
 namespace {
 
 using Ints = std::vector<int64_t>;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 ValueFact typed(std::vector<DimSpec> dims, DType dtype = DType::kFloat32) {
@@ -225,6 +226,31 @@ TEST(RangeInference, CountsToAName) {
     EXPECT_FALSE(infer("Range", {known_scalar(2), known_scalar(7), known_scalar(0)}).status.ok());
     EXPECT_FALSE(infer("Range", {known_scalar(INT64_MIN), known_scalar(INT64_MAX), known_scalar(1)})
                      .status.ok());
+}
+
+TEST(OneHotInference, PutsTheDepthAtItsAxis) {
+    const ValueFact indices = typed({"n", 3}, DType::kInt64);
+    const ValueFact values = typed({2});
+    EXPECT_EQ(infer("OneHot", {indices, known_scalar(5), values}).type(), "f32[n,3,5]");
+    EXPECT_EQ(infer("OneHot", {indices, known({5}), values}, {{"axis", int64_t{0}}}).type(),
+              "f32[5,n,3]");
+    EXPECT_EQ(infer("OneHot", {indices, symbolic({"d"}), values}, {{"axis", int64_t{-2}}}).type(),
+              "f32[n,d,3]");
+    EXPECT_EQ(infer("OneHot", {indices, typed({}, DType::kFloat32), values}).type(), "f32[n,3,?]");
+    EXPECT_EQ(infer("OneHot", {of_unknown_rank(), known_scalar(5), values}).type(), "f32[*]");
+
+    EXPECT_THAT(infer("OneHot", {indices, known_scalar(-1), values}).type(),
+                AllOf(HasSubstr("depth is no extent"), HasSubstr("-1"), HasSubstr(">= 0")));
+    EXPECT_THAT(infer("OneHot", {indices, known({2, 3}), values}).type(),
+                HasSubstr("depth must have one element"));
+    EXPECT_THAT(infer("OneHot", {indices, known_scalar(5), typed({3})}).type(),
+                HasSubstr("2 elements"));
+    EXPECT_THAT(infer("OneHot", {indices, known_scalar(5), values}, {{"axis", int64_t{3}}}).type(),
+                HasSubstr("axis"));
+    EXPECT_THAT(
+        infer("OneHot", {typed({1, 1, 1, 1, 1, 1, 1, 1}, DType::kInt64), known_scalar(5), values})
+            .type(),
+        HasSubstr("too many dimensions"));
 }
 
 // The standard has axes in [0, rank), and ONNX Runtime refuses others.
