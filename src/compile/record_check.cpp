@@ -61,8 +61,10 @@ Status check_graph(const GraphData& graph) {
     for (const ValueData& value : graph.values) {
         const int32_t producer = value.producer.index;
         const bool has_no_tensor = value.constant && !value.constant->defined();
-        const bool is_flat = value.layout == Layout::kChannelsLast && value.type.rank() >= 0 &&
-                             value.type.rank() < 3;
+        const int needed_rank = value.layout == Layout::kChannelsLast ? 3
+                                : value.layout == Layout::kTransposed ? 2
+                                                                      : 0;
+        const bool is_flat = value.type.rank() >= 0 && value.type.rank() < needed_rank;
         if (producer < -1 || producer >= graph.node_count() || has_no_tensor || is_flat) {
             return parse_error("value '{}' is invalid as a result of node {}", value.name,
                                producer);

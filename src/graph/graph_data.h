@@ -62,6 +62,7 @@ struct TypeInfo {
 enum class Layout : uint8_t {
     kRowMajor,
     kChannelsLast,  // n ... c: axis 1 is innermost; rank >= 3
+    kTransposed,    // the last two axes are exchanged; rank >= 2
 };
 
 struct ValueData {

@@ -389,8 +389,40 @@ Strides channels_last_strides(const Shape& shape) {
     return strides;
 }
 
-bool TensorArg::is_row_major() const {
-    const Strides dense = row_major_strides(shape);
+Strides strides_of(Layout layout, const Shape& shape) {
+    switch (layout) {
+        case Layout::kRowMajor:
+            break;
+        case Layout::kChannelsLast:
+            return channels_last_strides(shape);
+        case Layout::kTransposed: {
+            const int rank = shape.rank();
+            if (rank < 2) {
+                break;
+            }
+            Strides strides = row_major_strides(shape);
+            strides[size_t(rank - 2)] = 1;
+            strides[size_t(rank - 1)] = std::max<int64_t>(shape[rank - 2], 1);
+            return strides;
+        }
+    }
+    return row_major_strides(shape);
+}
+
+std::string_view name_of(Layout layout) {
+    switch (layout) {
+        case Layout::kRowMajor:
+            break;
+        case Layout::kChannelsLast:
+            return "channels_last";
+        case Layout::kTransposed:
+            return "transposed";
+    }
+    return "row_major";
+}
+
+bool TensorArg::lies_as(Layout layout) const {
+    const Strides dense = strides_of(layout, shape);
     for (int axis = 0; axis < shape.rank(); ++axis) {
         if (shape[axis] == 0) {
             return true;

@@ -124,7 +124,9 @@ struct TensorArg {
     bool grows = false;
 
     bool present() const { return dtype != DType::kUndefined; }
-    bool is_row_major() const;
+    // Axes of extent 1 may have any stride, and all axes where there is no element.
+    bool lies_as(Layout layout) const;
+    bool is_row_major() const { return lies_as(Layout::kRowMajor); }
     // The bytes of its elements without gaps; 0: it is absent.
     int64_t byte_count() const { return storage_bytes(dtype, shape.element_count()).value_or(0); }
     template <class T>
@@ -134,6 +136,8 @@ struct TensorArg {
 };
 Strides row_major_strides(const Shape& shape);
 Strides channels_last_strides(const Shape& shape);
+Strides strides_of(Layout layout, const Shape& shape);
+std::string_view name_of(Layout layout);  // "channels_last", as the text form has it
 TensorArg row_major_arg(DType dtype, const Shape& shape, const void* data);
 TensorArg arg_of(const Tensor& tensor);
 // The same elements in memory of their own. Precondition: they are no strings.
@@ -247,6 +251,8 @@ struct OpDef {
     uint32_t shape_inputs = 0;
     // Bit i: output 0 may be written over input i if shape, dtype and strides match.
     uint32_t in_place_inputs = 0;
+    // Bit i: kernels of the host read input i, if it is f32, as Layout::kTransposed has it, too.
+    uint32_t transposed_inputs = 0;
     // Set where `open_outputs` holds for some nodes only.
     bool (*has_open_outputs)(const NodeData& node) = nullptr;
     // Set where `shape_inputs` holds for some nodes only.

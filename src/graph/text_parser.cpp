@@ -1,5 +1,7 @@
 // Recursive descent over the grammar that text.h shows.
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <unordered_map>
 
@@ -242,16 +244,19 @@ Status Parser::parse_layouts(const std::vector<ValueId>& outputs) {
     }
     size_t i = 0;
     do {
-        const bool channels_last = lexer_.take("channels_last");
-        if (!channels_last && !lexer_.take("row_major")) {
-            return lexer_.error("channels_last or row_major");
+        constexpr Layout kLayouts[] = {Layout::kRowMajor, Layout::kChannelsLast,
+                                       Layout::kTransposed};
+        const auto* const layout =
+            std::find_if(std::begin(kLayouts), std::end(kLayouts),
+                         [this](Layout known) { return lexer_.take(name_of(known)); });
+        if (layout == std::end(kLayouts)) {
+            return lexer_.error("row_major, channels_last or transposed");
         }
         if (i >= outputs.size()) {
             return lexer_.error("a layout for each result");
         }
         if (outputs[i].valid()) {
-            graph_->value(outputs[i]).layout =
-                channels_last ? Layout::kChannelsLast : Layout::kRowMajor;
+            graph_->value(outputs[i]).layout = *layout;
         }
         ++i;
     } while (lexer_.take(","));

@@ -294,8 +294,8 @@ class Printer {
         const Tensor& tensor = *value.constant;
         std::string out = "  const " + as_name(value.name) + ": " +
                           print_type(TypeInfo::tensor(tensor.dtype(), tensor.shape()));
-        if (value.layout == Layout::kChannelsLast) {
-            out += " @layout=channels_last";
+        if (value.layout != Layout::kRowMajor) {
+            out += fmt::format(" @layout={}", name_of(value.layout));
         }
         const bool elided =
             max_printed_elements_ >= 0 && tensor.element_count() > max_printed_elements_;
@@ -309,10 +309,9 @@ class Printer {
         std::vector<std::string> layouts;
         bool any = false;
         for (ValueId id : node.outputs) {
-            const bool channels_last =
-                id.valid() && graph_.value(id).layout == Layout::kChannelsLast;
-            any = any || channels_last;
-            layouts.emplace_back(channels_last ? "channels_last" : "row_major");
+            const Layout layout = id.valid() ? graph_.value(id).layout : Layout::kRowMajor;
+            any = any || layout != Layout::kRowMajor;
+            layouts.emplace_back(name_of(layout));
         }
         if (!any) {
             return {};

@@ -25,8 +25,10 @@ std::string layout_text(const TensorArg& arg) {
     if (arg.is_row_major()) {
         return {};
     }
-    if (arg.shape.rank() >= 3 && arg.strides == channels_last_strides(arg.shape)) {
-        return " @channels_last";
+    for (const Layout layout : {Layout::kChannelsLast, Layout::kTransposed}) {
+        if (arg.strides == strides_of(layout, arg.shape)) {
+            return fmt::format(" @{}", name_of(layout));
+        }
     }
     std::string strides;
     for (int axis = 0; axis < arg.shape.rank(); ++axis) {
@@ -84,9 +86,7 @@ TensorArg arg_of_value(const ValueData& value, const TypeInfo& type) {
         return {};
     }
     TensorArg arg = row_major_arg(type.dtype, *shape, nullptr);
-    if (value.layout == Layout::kChannelsLast) {
-        arg.strides = channels_last_strides(*shape);
-    }
+    arg.strides = strides_of(value.layout, *shape);
     return arg;
 }
 

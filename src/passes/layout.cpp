@@ -1,6 +1,7 @@
 // Chooses the order of elements in memory: channels last around convolutions and what belongs to
 // them, row-major elsewhere, with leat.Layout nodes between. Greedy, in the order of the nodes,
-// with a look at what the readers want; graph inputs and outputs are row-major.
+// with a look at what the readers want; graph inputs and outputs are row-major. What a Transpose
+// gives to nothing but products as their matrix B lies transposed, so that lines stay lines.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -22,7 +23,8 @@ class LayoutAssigner {
           context_(context),
           rewriter_(graph, context.history),
           wants_channels_last_(graph.values.size(), false),
-          wants_row_major_(graph.values.size(), false) {}
+          wants_row_major_(graph.values.size(), false),
+          takes_transposed_(find_takers()) {}
 
     bool run() {
         find_wishes();
@@ -34,12 +36,14 @@ class LayoutAssigner {
             // Readers inside of the graph keep the value as it is.
             output = in_layout(output, Layout::kRowMajor);
         }
-        return channels_last_nodes_ > 0;
+        return channels_last_nodes_ > 0 || transposed_ > 0;
     }
 
     std::string detail() const {
-        return fmt::format("{} channels-last nodes, {} conversions", channels_last_nodes_,
-                           converted_.size());
+        const std::string transposed =
+            transposed_ == 0 ? "" : fmt::format(", {} transposed values", transposed_);
+        return fmt::format("{} channels-last nodes, {} conversions{}", channels_last_nodes_,
+                           converted_.size(), transposed);
     }
 
   private:
@@ -48,8 +52,9 @@ class LayoutAssigner {
         kAlways,
         kPreferred,
         kAgnostic,
-        kToLast,    // Transpose n c h w -> n h w c: free if its input is channels last
-        kFromLast,  // Transpose n h w c -> n c h w: free if its result is channels last
+        kToLast,      // Transpose n c h w -> n h w c: free if its input is channels last
+        kFromLast,    // Transpose n h w c -> n c h w: free if its result is channels last
+        kTransposed,  // Transpose whose result lies transposed: free if nothing else moves
     };
 
     int rank(ValueId id) const { return context_.has_facts(id) ? context_.type(id).rank() : -1; }
@@ -58,11 +63,50 @@ class LayoutAssigner {
         return id.valid() && rank(id) >= kMinRank && rank(id) <= kMaxChannelsLastRank;
     }
 
+    // Values of which each reader takes them transposed.
+    std::vector<bool> find_takers() const {
+        std::vector<bool> takes(graph_.values.size(), false);
+        std::vector<bool> refuses(graph_.values.size(), false);
+        for (const ValueId output : graph_.outputs) {
+            refuses[size_t(output.index)] = true;
+        }
+        for (const NodeData& node : graph_.nodes) {
+            for (size_t i = 0; i < node.inputs.size(); ++i) {
+                if (node.inputs[i].valid()) {
+                    const bool is_taker = i < node.own_inputs() && i < 32 &&
+                                          ((node.def->transposed_inputs >> i) & 1U) != 0;
+                    (is_taker ? takes : refuses)[size_t(node.inputs[i].index)] = true;
+                }
+            }
+        }
+        for (size_t value = 0; value < takes.size(); ++value) {
+            takes[value] = takes[value] && !refuses[value];
+        }
+        return takes;
+    }
+
+    // The innermost axis becomes the last but one.
+    bool gives_transposed(const NodeData& node) const {
+        const ValueId result = node.outputs[0];
+        const int result_rank = rank(result);
+        if (result_rank < 2 || !takes_transposed_[size_t(result.index)] ||
+            context_.type(result).dtype != DType::kFloat32) {
+            return false;
+        }
+        const std::vector<int64_t>* perm = node.ints("perm");
+        return perm == nullptr ? result_rank == 2
+                               : (*perm)[size_t(result_rank - 2)] == result_rank - 1;
+    }
+
     Rule rule_of(const NodeData& node) const {
+        const bool is_transpose = node.domain.empty() && node.op_type == "Transpose";
+        if (is_transpose && gives_transposed(node)) {
+            return Rule::kTransposed;
+        }
         if (node.outputs.empty() || !has_channels(node.outputs[0]) || node.inputs.empty()) {
             return Rule::kRowMajor;
         }
-        if (node.domain.empty() && node.op_type == "Transpose") {
+        if (is_transpose) {
             return transpose_rule(node);
         }
         switch (node.def->layout_rule) {
@@ -130,7 +174,8 @@ class LayoutAssigner {
                     continue;
                 }
                 const auto input = size_t(node.inputs[i].index);
-                if (rule == Rule::kRowMajor || rule == Rule::kFromLast ||
+                if (rule == Rule::kRowMajor || rule == Rule::kTransposed ||
+                    rule == Rule::kFromLast ||
                     (rule != Rule::kToLast && !follows_layout(node, i))) {
                     wants_row_major_[input] = true;
                 } else if (rule == Rule::kAgnostic) {
@@ -146,14 +191,16 @@ class LayoutAssigner {
         }
     }
 
-    bool is_channels_last(ValueId id) const {
-        return id.valid() && graph_.value(id).layout == Layout::kChannelsLast;
+    bool is_in(ValueId id, Layout layout) const {
+        return id.valid() && graph_.value(id).layout == layout;
     }
+    bool is_channels_last(ValueId id) const { return is_in(id, Layout::kChannelsLast); }
 
     bool choose_channels_last(const NodeData& node) const {
         const auto output = size_t(node.outputs[0].index);
         switch (rule_of(node)) {
             case Rule::kRowMajor:
+            case Rule::kTransposed:
             case Rule::kToLast:
                 return false;
             case Rule::kFromLast:
@@ -193,7 +240,8 @@ class LayoutAssigner {
         const size_t input_count = graph_.node(id).inputs.size();
         for (size_t i = 0; i < input_count; ++i) {
             const ValueId input = graph_.node(id).inputs[i];
-            if (!input.valid() || rule == Rule::kToLast) {
+            const bool stays = rule == Rule::kToLast || is_in(input, Layout::kTransposed);
+            if (!input.valid() || stays) {
                 continue;
             }
             const bool follows =
@@ -203,6 +251,10 @@ class LayoutAssigner {
             if (needed != input) {
                 rewriter_.set_input(id, i, needed);
             }
+        }
+        if (rule == Rule::kTransposed) {
+            graph_.value(graph_.node(id).outputs[0]).layout = Layout::kTransposed;
+            ++transposed_;
         }
         if (!channels_last) {
             return;
@@ -240,8 +292,10 @@ class LayoutAssigner {
     Rewriter rewriter_;
     std::vector<bool> wants_channels_last_;
     std::vector<bool> wants_row_major_;
+    std::vector<bool> takes_transposed_;
     std::map<std::pair<int32_t, Layout>, ValueId> converted_;
     int channels_last_nodes_ = 0;
+    int transposed_ = 0;
 };
 
 }  // namespace

@@ -143,8 +143,7 @@ TensorArg DescribedValues::describe(ValueId id, const Shape& shape) const {
     TensorArg arg;
     arg.dtype = facts_.of(id).type.dtype;
     arg.shape = shape;
-    arg.strides = graph_.value(id).layout == Layout::kChannelsLast ? channels_last_strides(shape)
-                                                                   : row_major_strides(shape);
+    arg.strides = strides_of(graph_.value(id).layout, shape);
     return arg;
 }
 

@@ -131,7 +131,7 @@ void fields(Archive& archive, ValueData& value) {
     auto& [name, type, producer, output_index, constant, layout] = value;
     archive(name, type, producer, output_index);
     fields(archive, constant);
-    archive.enumerator(layout, Layout::kChannelsLast);
+    archive.enumerator(layout, Layout::kTransposed);
 }
 
 template <size_t kIndex, class Archive>

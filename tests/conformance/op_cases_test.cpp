@@ -34,12 +34,12 @@ class OpCases : public ::testing::TestWithParam<OpCase> {
     }
     void check_kernel(PreparedCase& prepared,
                       const cpu::CpuKernelEntry& entry,
-                      CaseLayout layout,
+                      Layout layout,
                       const std::vector<Tensor>& want) const;
     // A kernel that several workers share may be made otherwise, and gives the same bits.
     void check_team(PreparedCase& prepared,
                     const cpu::CpuKernelEntry& entry,
-                    CaseLayout layout,
+                    Layout layout,
                     const std::vector<Tensor>& alone) const;
     // The reference kernel, and what all others that cover the case make of it.
     void check_kernels(PreparedCase& prepared) const;
@@ -47,7 +47,7 @@ class OpCases : public ::testing::TestWithParam<OpCase> {
 
 void OpCases::check_kernel(PreparedCase& prepared,
                            const cpu::CpuKernelEntry& entry,
-                           CaseLayout layout,
+                           Layout layout,
                            const std::vector<Tensor>& want) const {
     auto made = prepared.make_kernel(entry.make, layout);
     ASSERT_TRUE(made.ok()) << made.error().message() << "; " << reproducer();
@@ -55,9 +55,8 @@ void OpCases::check_kernel(PreparedCase& prepared,
         return;
     }
     const cpu::CpuKernel& kernel = **made;
-    const std::string what = fmt::format(
-        "kernel '{}', {}, {} tiles", kernel.kernel_name,
-        layout == CaseLayout::kRowMajor ? "row-major" : "channels-last", kernel.tile_count);
+    const std::string what = fmt::format("kernel '{}', {}, {} tiles", kernel.kernel_name,
+                                         name_of(layout), kernel.tile_count);
     EXPECT_FALSE(kernel.kernel_name.empty()) << reproducer();
     const auto whole = prepared.run_kernel(kernel, layout, TileOrder::kAllAtOnce);
     ASSERT_TRUE(whole.ok()) << what << ": " << whole.error().message() << "; " << reproducer();
@@ -80,7 +79,7 @@ void OpCases::check_kernel(PreparedCase& prepared,
 
 void OpCases::check_team(PreparedCase& prepared,
                          const cpu::CpuKernelEntry& entry,
-                         CaseLayout layout,
+                         Layout layout,
                          const std::vector<Tensor>& alone) const {
     for (const int workers : {2, 3, 4}) {
         auto made = prepared.make_kernel(entry.make, layout, workers);
@@ -104,7 +103,8 @@ void OpCases::check_kernels(PreparedCase& prepared) const {
     const auto want = prepared.run_reference();
     ASSERT_TRUE(want.ok()) << want.error().message() << "; " << reproducer();
     for (const cpu::CpuKernelEntry* entry : kernels_of(GetParam().op_type)) {
-        for (const CaseLayout layout : {CaseLayout::kRowMajor, CaseLayout::kChannelsLast}) {
+        for (const Layout layout :
+             {Layout::kRowMajor, Layout::kChannelsLast, Layout::kTransposed}) {
             if (prepared.allows(layout)) {
                 check_kernel(prepared, *entry, layout, *want);
             }

@@ -366,10 +366,24 @@ int64_t PreparedCase::input_bytes() const {
         [](int64_t sum, const Tensor& input) { return sum + input.byte_count(); });
 }
 
-bool PreparedCase::allows(CaseLayout layout) const {
-    if (layout == CaseLayout::kRowMajor) {
-        return true;
+bool PreparedCase::allows(Layout layout) const {
+    switch (layout) {
+        case Layout::kRowMajor:
+            return true;
+        case Layout::kChannelsLast:
+            return allows_channels_last();
+        case Layout::kTransposed:
+            break;
     }
+    bool any = false;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        any = any || (layout_of(inputs_[i].shape(), int(i), layout) == layout &&
+                      inputs_[i].dtype() == DType::kFloat32 && constants_[i] == nullptr);
+    }
+    return any;
+}
+
+bool PreparedCase::allows_channels_last() const {
     const TypeInfo& type = output_facts_[0].type;
     if (def().layout_rule == LayoutRule::kRowMajorOnly || type.rank() != 4 ||
         bits_of(type.dtype) < 8) {
@@ -381,38 +395,44 @@ bool PreparedCase::allows(CaseLayout layout) const {
 }
 
 // operand: index of an input, or -1 - index of an output.
-bool PreparedCase::is_channels_last(const Shape& shape, int operand, CaseLayout layout) const {
-    if (layout == CaseLayout::kRowMajor || shape.rank() != 4) {
-        return false;
+Layout PreparedCase::layout_of(const Shape& shape, int operand, Layout layout) const {
+    bool lies_so = false;
+    switch (layout) {
+        case Layout::kRowMajor:
+            break;
+        case Layout::kChannelsLast:
+            lies_so = shape.rank() == 4 &&
+                      (def().layout_rule == LayoutRule::kAgnostic || operand == 0 || operand == -1);
+            break;
+        case Layout::kTransposed:
+            lies_so = shape.rank() >= 2 && operand >= 0 && operand < 32 &&
+                      ((def().transposed_inputs >> operand) & 1U) != 0;
+            break;
     }
-    return def().layout_rule == LayoutRule::kAgnostic || operand == 0 || operand == -1;
+    return lies_so ? layout : Layout::kRowMajor;
 }
 
-TensorArg PreparedCase::input_arg(int i, CaseLayout layout) const {
+TensorArg PreparedCase::input_arg(int i, Layout layout) const {
     const Tensor& input = inputs_[size_t(i)];
     if (!input.defined()) {
         return {};
     }
     TensorArg arg = row_major_arg(input.dtype(), input.shape(), nullptr);
-    if (is_channels_last(input.shape(), i, layout)) {
-        arg.strides = channels_last_strides(input.shape());
-    }
+    arg.strides = strides_of(layout_of(input.shape(), i, layout), input.shape());
     return arg;
 }
 
-TensorArg PreparedCase::output_arg(int i, CaseLayout layout) const {
+TensorArg PreparedCase::output_arg(int i, Layout layout) const {
     const TypeInfo& type = output_facts_[size_t(i)].type;
     const Shape shape = output_shape(size_t(i));
     TensorArg arg = row_major_arg(type.dtype, shape, nullptr);
-    if (is_channels_last(shape, -1 - i, layout)) {
-        arg.strides = channels_last_strides(shape);
-    }
+    arg.strides = strides_of(layout_of(shape, -1 - i, layout), shape);
     arg.grows = is_open(size_t(i));
     return arg;
 }
 
 Result<std::unique_ptr<cpu::CpuKernel>> PreparedCase::make_kernel(cpu::CpuKernelFactory factory,
-                                                                  CaseLayout layout,
+                                                                  Layout layout,
                                                                   int workers) {
     std::vector<TensorArg> inputs;
     constant_buffers_.clear();
@@ -437,7 +457,7 @@ Result<std::unique_ptr<cpu::CpuKernel>> PreparedCase::make_kernel(cpu::CpuKernel
     return kernel;
 }
 
-bool PreparedCase::allows_in_place(int input, CaseLayout layout) const {
+bool PreparedCase::allows_in_place(int input, Layout layout) const {
     if (((def().in_place_inputs >> unsigned(input)) & 1U) == 0 ||
         constants_[size_t(input)] != nullptr) {
         return false;
@@ -448,7 +468,7 @@ bool PreparedCase::allows_in_place(int input, CaseLayout layout) const {
 }
 
 Result<std::vector<Tensor>> PreparedCase::run_kernel(const cpu::CpuKernel& kernel,
-                                                     CaseLayout layout,
+                                                     Layout layout,
                                                      TileOrder order,
                                                      int in_place_input) const {
     std::vector<GuardedBuffer> buffers;

@@ -26,9 +26,6 @@ std::vector<const cpu::CpuKernelEntry*> kernels_of(std::string_view op_type);
 
 bool bitwise_equal(const Tensor& a, const Tensor& b);
 
-// How the operands lie in memory in a run of a CPU kernel.
-enum class CaseLayout : uint8_t { kRowMajor, kChannelsLast };
-
 // Order in which the tiles of a kernel run. kInParallel: each by a thread of its own.
 enum class TileOrder : uint8_t { kOneByOne, kReverse, kAllAtOnce, kInParallel };
 
@@ -65,25 +62,27 @@ class PreparedCase {
     // Results of the reference kernel, row-major.
     Result<std::vector<Tensor>> run_reference() const;
 
-    // True if the operands may lie so.
-    bool allows(CaseLayout layout) const;
+    // True if operands may lie so.
+    bool allows(Layout layout) const;
     // A kernel of this factory for that many workers; null if it does not cover the case.
     Result<std::unique_ptr<cpu::CpuKernel>> make_kernel(cpu::CpuKernelFactory factory,
-                                                        CaseLayout layout,
+                                                        Layout layout,
                                                         int workers = 1);
     // Results brought back to row-major. in_place_input >= 0: output 0 lies over that input.
     Result<std::vector<Tensor>> run_kernel(const cpu::CpuKernel& kernel,
-                                           CaseLayout layout,
+                                           Layout layout,
                                            TileOrder order,
                                            int in_place_input = -1) const;
     // True if OpDef::in_place_inputs and the types allow output 0 over input i.
-    bool allows_in_place(int input, CaseLayout layout) const;
+    bool allows_in_place(int input, Layout layout) const;
 
   private:
     PreparedCase() = default;
-    bool is_channels_last(const Shape& shape, int operand, CaseLayout layout) const;
-    TensorArg input_arg(int i, CaseLayout layout) const;  // without data
-    TensorArg output_arg(int i, CaseLayout layout) const;
+    bool allows_channels_last() const;
+    // Of an operand, where the case runs in that layout: few operands leave row-major order.
+    Layout layout_of(const Shape& shape, int operand, Layout layout) const;
+    TensorArg input_arg(int i, Layout layout) const;  // without data
+    TensorArg output_arg(int i, Layout layout) const;
     bool is_open(size_t output) const { return is_open_output(node_, int32_t(output)); }
     int64_t input_bytes() const;
 

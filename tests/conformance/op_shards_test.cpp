@@ -94,7 +94,7 @@ struct Run {
 };
 
 // By the first CPU kernel that covers the case, or the reference kernel.
-Run run_like_backend(PreparedCase& prepared, CaseLayout layout) {
+Run run_like_backend(PreparedCase& prepared, Layout layout) {
     for (const cpu::CpuKernelEntry* entry : kernels_of(prepared.node().op_type)) {
         const auto made = prepared.make_kernel(entry->make, layout);
         EXPECT_TRUE(made.ok()) << made.error().message();
@@ -126,7 +126,7 @@ bool check_shards(const OpCase& op_case, PreparedCase& whole, uint32_t divided, 
     const Run expected{"reference", *whole.run_reference()};
     expect_rows({"reference", *first->run_reference()}, expected, 0, what);
     expect_rows({"reference", *second->run_reference()}, expected, 1, what);
-    for (const CaseLayout layout : {CaseLayout::kRowMajor, CaseLayout::kChannelsLast}) {
+    for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLast, Layout::kTransposed}) {
         if (!whole.allows(layout)) {
             continue;
         }

@@ -165,6 +165,7 @@ constexpr const char* kFiles[] = {
     "layout_residual",
     "layout_mixed",
     "layout_transpose",
+    "layout_product",
     "all_attention",
 };
 INSTANTIATE_TEST_SUITE_P(Passes, Golden, ::testing::ValuesIn(kFiles), [](const auto& info) {

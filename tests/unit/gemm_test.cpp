@@ -356,6 +356,90 @@ TEST(Epilogue, ResidualAndBoundsInRegisters) {
     }
 }
 
+// The same elements in another order in memory.
+Operand in_layout(const Operand& operand, Layout layout) {
+    Operand result(operand.shape, strides_of(layout, operand.shape), 1);
+    const int rank = operand.shape.rank();
+    for (int64_t i = 0; i < operand.shape.element_count(); ++i) {
+        int64_t from = 0;
+        int64_t to = 0;
+        int64_t left = i;
+        for (int axis = rank; axis-- > 0;) {
+            const int64_t at = left % operand.shape[axis];
+            left /= operand.shape[axis];
+            from += at * operand.strides[size_t(axis)];
+            to += at * result.strides[size_t(axis)];
+        }
+        result.elements[size_t(to)] = operand.elements[size_t(from)];
+    }
+    return result;
+}
+
+struct MatMulShapes {
+    Shape a;
+    Shape b;
+    Shape y;
+};
+
+// Of random extents; operands broadcast, or lack the axis of rows.
+MatMulShapes random_product(std::minstd_rand& random) {
+    const auto pick = [&](std::initializer_list<int64_t> of) {
+        return of.begin()[random() % of.size()];
+    };
+    const int64_t m = pick({1, 1, 1, 2, 5, 7, 15, 40});
+    const int64_t n = pick({1, 2, 3, 4, 15, 16, 31, 53, 64, 130, 600});
+    const int64_t k = pick({1, 2, 3, 4, 5, 7, 8, 30, 64});
+    const int64_t heads = pick({1, 2, 3});
+    switch (random() % 5) {
+        case 0:
+            return {{k}, {heads, k, n}, {heads, n}};
+        case 1:
+            return {{2, heads, m, k}, {k, n}, {2, heads, m, n}};
+        case 2:
+            return {{2, 1, m, k}, {heads, k, n}, {2, heads, m, n}};
+        case 3:
+            return {{m, k}, {heads, k, n}, {heads, m, n}};
+        default:
+            return {{heads, m, k}, {heads, k, n}, {heads, m, n}};
+    }
+}
+
+TEST(MatMul, ReadsATransposedMatrixAsItIs) {
+    std::minstd_rand random(5);
+    for (int round = 0; round < 400; ++round) {
+        const MatMulShapes shapes = random_product(random);
+        const Operand a(shapes.a, 2);
+        const Operand b(shapes.b, 3);
+        NodeData node = make_node("MatMul");
+        std::vector<Operand> inputs = {a, b};
+        if (round % 3 == 0) {
+            node.own_input_count = 2;
+            node.epilogue = {step("Add", 2), step("Tanh")};
+            inputs.emplace_back(shapes.y, 4);
+        }
+        Operand want(shapes.y, 5);
+        run(node, inputs, want);
+        inputs[1] = in_layout(b, Layout::kTransposed);
+        Operand y(shapes.y, 6);
+        run(node, inputs, y);
+        // Sums have one order, however the matrix lies.
+        EXPECT_EQ(y.elements, want.elements)
+            << shapes.a.to_string() << " times " << shapes.b.to_string() << ", round " << round;
+    }
+}
+
+TEST(Gemm, PacksTransposedMatricesOfManyRows) {
+    for (const int64_t n : {2, 16, 31, 32, 65, 200}) {
+        for (const int64_t k : {1, 3, 4, 6, 33}) {
+            const Operand a(Shape{20, k}, 2);
+            const Operand b(Shape{n, k}, 3);
+            Operand y(Shape{20, n}, 5);
+            run(make_node("Gemm", {{"transB", int64_t{1}}}), {a, b}, y);
+            expect_near(y.elements, product(a, b, 20, n, k, {1, k}), fmt::format("{} {}", n, k));
+        }
+    }
+}
+
 TEST(Epilogue, NanPassesBounds) {
     Operand a(Shape{7, 3}, 2);
     a.elements[4] = std::nanf("");

@@ -176,13 +176,17 @@ TEST(Axis, IsNormalizedOrAnError) {
     EXPECT_THAT(normalize_axis(4, 4).error().message(), HasSubstr("[-4, 4)"));
 }
 
-TEST(Strides, OfBothLayouts) {
+TEST(Strides, OfEachLayout) {
     const TensorArg arg = row_major_arg(DType::kFloat32, {2, 3, 4, 5}, nullptr);
     EXPECT_THAT(std::vector<int64_t>(arg.strides.begin(), arg.strides.begin() + 4),
                 ElementsAre(60, 20, 5, 1));
     EXPECT_TRUE(arg.is_row_major());
-    const Strides nhwc = channels_last_strides({2, 3, 4, 5});
+    const Strides nhwc = strides_of(Layout::kChannelsLast, {2, 3, 4, 5});
     EXPECT_THAT(std::vector<int64_t>(nhwc.begin(), nhwc.begin() + 4), ElementsAre(60, 1, 15, 3));
+    const Strides transposed = strides_of(Layout::kTransposed, {2, 3, 4, 5});
+    EXPECT_THAT(std::vector<int64_t>(transposed.begin(), transposed.begin() + 4),
+                ElementsAre(60, 20, 1, 4));
+    EXPECT_EQ(strides_of(Layout::kTransposed, {7}), row_major_strides({7}));
 }
 
 // x: i64[a,2] --> Shape --> AddOne --> Shaped(x, .)

@@ -35,7 +35,7 @@ TEST(GraphText, RoundTripsEveryPartOfANode) {
         "  y = Conv(x, w, _) {axis=-1, eps=1e-05, list=[1,2], mode=\"a\\nb\", one=1.0, "
         "scales=[0.5,2.0], value=i64[1]{7}, words=[\"a\",\"b\"]} @layout=channels_last  # conv1\n"
         "  a, _, c = custom.domain.Op(y, \"odd \\\"name\\\"\") {empty=ints[]} "
-        "@layout=row_major,row_major,channels_last\n"
+        "@layout=transposed,row_major,channels_last\n"
         "  prob = Identity(/block.0/onnx::Add_12)\n"
         "}\n";
     EXPECT_EQ(round_trip(text), text);

@@ -9,6 +9,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "ops/quad-inl.h"
 
 #ifndef LEAT_GEMM_MICRO_ONCE
 #define LEAT_GEMM_MICRO_ONCE
@@ -229,6 +230,38 @@ void pack_rows(const float* b, int64_t b_row_stride, int64_t k, int64_t columns,
     }
 }
 
+void pack_some_columns(
+    const float* b, int64_t b_column_stride, int64_t k, int64_t columns, float* panel) {
+    for (int64_t i = 0; i < k; ++i, panel += kColumns) {
+        for (int64_t j = 0; j < kColumns; ++j) {
+            panel[j] = j < columns ? b[j * b_column_stride + i] : 0.0F;
+        }
+    }
+}
+
+void pack_columns(
+    const float* b, int64_t b_column_stride, int64_t k, int64_t columns, float* panels) {
+    for (; columns > 0; columns -= kColumns, panels += k * kColumns) {
+        int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+        const F d;
+        for (; columns >= kColumns && i + 4 <= k; i += 4) {
+            float* const to = panels + i * kColumns;
+#pragma GCC unroll 2
+            for (int64_t half = 0; half < 2; ++half) {
+                const Quad<F> quad(b + half * kLanes * b_column_stride + i, b_column_stride);
+#pragma GCC unroll 4
+                for (int64_t step = 0; step < 4; ++step) {
+                    hn::StoreU(quad.column[step], d, to + step * kColumns + half * kLanes);
+                }
+            }
+        }
+#endif
+        pack_some_columns(b + i, b_column_stride, k - i, columns, panels + i * kColumns);
+        b += kColumns * b_column_stride;
+    }
+}
+
 template <int MR>
 void add_kernels(GemmTable& table) {
     if constexpr (MR > 0) {
@@ -250,6 +283,7 @@ GemmTable make_table() {
     table.max_rows = kRows;
     add_kernels<kRows>(table);
     table.pack_rows = &pack_rows;
+    table.pack_columns = &pack_columns;
     return table;
 }
 

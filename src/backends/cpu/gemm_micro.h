@@ -84,6 +84,12 @@ struct GemmTable {
     // Writes [k][nr] panels of a matrix with unit column stride; missing columns become zeros.
     void (*pack_rows)(
         const float* b, int64_t b_row_stride, int64_t k, int64_t columns, float* panels) = nullptr;
+    // The same of a matrix whose rows of one column are adjacent.
+    void (*pack_columns)(const float* b,
+                         int64_t b_column_stride,
+                         int64_t k,
+                         int64_t columns,
+                         float* panels) = nullptr;
 };
 
 // Of the best instruction set of this machine.

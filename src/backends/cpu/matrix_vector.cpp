@@ -7,8 +7,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/matrix_vector.cpp"
 #include "backends/cpu/simd.h"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "ops/quad-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace leat::cpu {
@@ -18,6 +20,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Cache lines so far apart share a set of an L1 cache of 64 sets of 64 bytes.
 constexpr int64_t kSetFloats = 1024;
+constexpr int64_t kLineFloats = 16;
+// Half of an L1 cache: what is smaller is often there already.
+constexpr int64_t kPrefetchedFloats = 4096;
 
 // One row after the other: few rows, or no vectors.
 void run_rows_alone(const MatrixVectorCall& call) {
@@ -34,43 +39,6 @@ void run_rows_alone(const MatrixVectorCall& call) {
 
 #if HWY_TARGET != HWY_SCALAR
 
-// Four adjacent elements from each of `from`, from + stride, from + 2 * stride, ...
-template <class D>
-HWY_INLINE hn::Vec<D> load_quads(D d, const float* from, int64_t stride) {
-    if constexpr (hn::MaxLanes(D()) == 4) {
-        return hn::LoadU(d, from);
-    } else {
-        const hn::Half<D> half;
-        const int64_t quads = int64_t(hn::MaxLanes(half)) / 4;
-        return hn::Combine(d, load_quads(half, from + quads * stride, stride),
-                           load_quads(half, from, stride));
-    }
-}
-
-// Columns k to k + 3 of as many rows as there are lanes, at `a`.
-template <class D>
-struct Quad {
-    hn::Vec<D> column[4];
-
-    HWY_INLINE Quad(const float* a, int64_t row_stride) {
-        const D d;
-        const int64_t stride = 4 * row_stride;
-        // Block b of rows[i] is of row 4 b + i.
-        const hn::Vec<D> row0 = load_quads(d, a, stride);
-        const hn::Vec<D> row1 = load_quads(d, a + row_stride, stride);
-        const hn::Vec<D> row2 = load_quads(d, a + 2 * row_stride, stride);
-        const hn::Vec<D> row3 = load_quads(d, a + 3 * row_stride, stride);
-        const hn::Vec<D> even01 = hn::InterleaveLower(d, row0, row2);
-        const hn::Vec<D> odd01 = hn::InterleaveLower(d, row1, row3);
-        const hn::Vec<D> even23 = hn::InterleaveUpper(d, row0, row2);
-        const hn::Vec<D> odd23 = hn::InterleaveUpper(d, row1, row3);
-        column[0] = hn::InterleaveLower(d, even01, odd01);
-        column[1] = hn::InterleaveUpper(d, even01, odd01);
-        column[2] = hn::InterleaveLower(d, even23, odd23);
-        column[3] = hn::InterleaveUpper(d, even23, odd23);
-    }
-};
-
 // kGroups vectors of rows from `row` on, whose elements are adjacent.
 template <class D, int kGroups>
 HWY_INLINE void run_group(const MatrixVectorCall& call, int64_t row) {
@@ -83,8 +51,17 @@ HWY_INLINE void run_group(const MatrixVectorCall& call, int64_t row) {
     for (int g = 0; g < kGroups; ++g) {
         sum[g] = hn::Zero(d);
     }
+    // The rows of the next group, a line of each in time: nothing else sees that they come.
+    const bool has_next =
+        call.rows * call.k >= kPrefetchedFloats && row + 2 * kGroups * lanes <= call.rows;
+    const float* const next = has_next ? a + kGroups * group_stride : a;
     int64_t k = 0;
     for (; k + 4 <= call.k; k += 4) {
+        if (has_next && k % kLineFloats == 0) {
+            for (int64_t r = 0; r < kGroups * lanes; ++r) {
+                hwy::Prefetch(next + r * call.row_stride + k);
+            }
+        }
 #pragma GCC unroll 4
         for (int g = 0; g < kGroups; ++g) {
             const Quad<D> quad(a + g * group_stride + k, call.row_stride);

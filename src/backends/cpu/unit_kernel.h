@@ -53,15 +53,8 @@ class UnitKernel final : public CpuKernel {
     int64_t unit_count_;
 };
 
-// True if the operand lies as channels_last_strides says; axes of extent 1 may have any stride.
 inline bool is_channels_last(const TensorArg& arg) {
-    const Strides wanted = channels_last_strides(arg.shape);
-    for (int axis = 0; axis < arg.shape.rank(); ++axis) {
-        if (arg.shape[axis] > 1 && arg.strides[size_t(axis)] != wanted[size_t(axis)]) {
-            return false;
-        }
-    }
-    return arg.shape.rank() >= 3;
+    return arg.shape.rank() >= 3 && arg.lies_as(Layout::kChannelsLast);
 }
 
 // True if every present operand is f32.

@@ -268,6 +268,7 @@ std::span<const OpDef> matmul_ops() {
          .infer = infer_matmul,
          .reference = matmul_reference,
          .cost = matmul_cost,
+         .transposed_inputs = 0b10,
          .gives_rows = matmul_gives_rows},
         {.name = "Gemm",
          .min_inputs = 2,

@@ -40,6 +40,7 @@ struct Product {
     RowView b;  // by group: offset of its matrix
     int64_t groups = 1;
     int64_t b_matrix_count = 1;
+    // One of them is 1, or its extent.
     int64_t b_k_stride = 0;
     int64_t b_column_stride = 1;
 };
@@ -185,13 +186,7 @@ void ProductKernel::bind_b(const KernelArgs& args,
         return;
     }
     if (pack_b_) {
-        for (int64_t j = 0; j < block.columns; ++j) {
-            const float* from = b + j * product_.b_column_stride;
-            float* to = scratch + j / nr * k * nr + j % nr;
-            for (int64_t i = 0; i < k; ++i) {
-                to[i * nr] = from[i * product_.b_k_stride];
-            }
-        }
+        table_.pack_columns(b, product_.b_column_stride, k, block.columns, scratch);
         block.b = scratch;
         return;
     }
@@ -292,7 +287,7 @@ bool covers(const PrepareContext& context) {
                        [](const TensorArg& input) {
                            return !input.present() || input.dtype == DType::kFloat32;
                        }) &&
-           context.inputs[1].is_row_major();
+           (context.inputs[1].is_row_major() || context.inputs[1].lies_as(Layout::kTransposed));
 }
 
 Result<std::unique_ptr<CpuKernel>> make_matmul(PrepareContext& context) {
@@ -323,7 +318,8 @@ Result<std::unique_ptr<CpuKernel>> make_matmul(PrepareContext& context) {
     product.rows = geometry.batch_count() * geometry.m;
     product.a = RowView(a, a_result, a_result.rank() - 1);
     product.y = RowView(y, y.shape, column_axis);
-    product.b_k_stride = geometry.n;
+    product.b_k_stride = b.is_row_major() ? geometry.n : 1;
+    product.b_column_stride = b.is_row_major() ? 1 : geometry.k;
     const int64_t matrix_floats = geometry.k * geometry.n;
     product.b_matrix_count = b.shape.rank() > 2 ? b.shape.element_count(0, b.shape.rank() - 2) : 1;
     if (product.b_matrix_count == 1) {

@@ -148,6 +148,28 @@ bool is_readable(const VectorProduct& product, int64_t vector_k_stride) {
             (product.rows <= 1 || product.matrix_k_stride == 1 || product.matrix_row_stride == 1));
 }
 
+// y = a b for one row a of each product and matrices b that lie transposed: rows of that matrix are
+// columns of the result.
+std::optional<VectorProduct> row_product(const TensorArg& a,
+                                         const TensorArg& b,
+                                         const TensorArg& y) {
+    const bool has_row = a.shape.rank() > 1;
+    const int b_k_axis = b.shape.rank() - 2;
+    VectorProduct product;
+    product.k = b.shape[b_k_axis];
+    TensorArg matrix = b;
+    if (has_row) {
+        matrix.shape[b_k_axis] = 1;  // where the result has its row
+    } else {
+        matrix = without_k(b, b_k_axis, 0);
+    }
+    product.matrix_input = 1;
+    const int a_k_axis = a.shape.rank() - 1;
+    see_rows({matrix, without_k(a, a_k_axis, has_row ? 1 : 0), y}, y.shape.rank() - 1, product);
+    return is_readable(product, a.strides[size_t(a_k_axis)]) ? std::optional(product)
+                                                             : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<VectorProduct> matmul_vector_product(const PrepareContext& context) {
@@ -156,7 +178,7 @@ std::optional<VectorProduct> matmul_vector_product(const PrepareContext& context
     const TensorArg& y = context.outputs[0];
     const MatMulGeometry geometry = MatMulGeometry::make(a.shape, b.shape);
     if (geometry.n != 1) {
-        return std::nullopt;
+        return geometry.m == 1 && !b.is_row_major() ? row_product(a, b, y) : std::nullopt;
     }
     // A matrix of one column has that axis in the result, too.
     const bool has_rows = a.shape.rank() > 1;

@@ -1,5 +1,5 @@
-// Products of a matrix and a vector: MatMul and Gemm whose result has one column, or one row of a
-// transposed matrix that is no constant.
+// Products of a matrix and a vector: MatMul and Gemm whose result has one column, or one row where
+// the matrix is no constant and lies transposed.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,8 @@ struct VectorProduct {
     float factor = 1;
 };
 
-// Of f32 operands, the second row-major; nullopt: it is none, or its operands do not lie like that.
+// Of f32 operands, the second row-major or transposed; nullopt: it is none, or its operands do not
+// lie like that.
 std::optional<VectorProduct> matmul_vector_product(const PrepareContext& context);
 std::optional<VectorProduct> gemm_vector_product(const PrepareContext& context,
                                                  const GemmGeometry& geometry);
