@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kClasses = 4;
 constexpr int64_t kAnchors = 4;
-constexpr int64_t kCells = 20 * 20;
+constexpr int64_t kCells = int64_t{20} * 20;
 constexpr int64_t kMostBoxesPerClass = 20;
 
 class Builder {

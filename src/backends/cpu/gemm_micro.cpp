@@ -239,22 +239,30 @@ void pack_some_columns(
     }
 }
 
+#if HWY_TARGET != HWY_SCALAR
+
+// Four steps of K of a whole panel.
+HWY_INLINE void pack_four_steps(const float* b, int64_t b_column_stride, float* panel) {
+    const F d;
+#pragma GCC unroll 2
+    for (int64_t half = 0; half < 2; ++half) {
+        const Quad<F> quad(b + half * kLanes * b_column_stride, b_column_stride);
+#pragma GCC unroll 4
+        for (int64_t step = 0; step < 4; ++step) {
+            hn::StoreU(quad.column[step], d, panel + step * kColumns + half * kLanes);
+        }
+    }
+}
+
+#endif
+
 void pack_columns(
     const float* b, int64_t b_column_stride, int64_t k, int64_t columns, float* panels) {
     for (; columns > 0; columns -= kColumns, panels += k * kColumns) {
         int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
-        const F d;
         for (; columns >= kColumns && i + 4 <= k; i += 4) {
-            float* const to = panels + i * kColumns;
-#pragma GCC unroll 2
-            for (int64_t half = 0; half < 2; ++half) {
-                const Quad<F> quad(b + half * kLanes * b_column_stride + i, b_column_stride);
-#pragma GCC unroll 4
-                for (int64_t step = 0; step < 4; ++step) {
-                    hn::StoreU(quad.column[step], d, to + step * kColumns + half * kLanes);
-                }
-            }
+            pack_four_steps(b + i, b_column_stride, panels + i * kColumns);
         }
 #endif
         pack_some_columns(b + i, b_column_stride, k - i, columns, panels + i * kColumns);

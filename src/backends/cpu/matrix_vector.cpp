@@ -53,7 +53,7 @@ HWY_INLINE void run_group(const MatrixVectorCall& call, int64_t row) {
     }
     // The rows of the next group, a line of each in time: nothing else sees that they come.
     const bool has_next =
-        call.rows * call.k >= kPrefetchedFloats && row + 2 * kGroups * lanes <= call.rows;
+        call.rows * call.k >= kPrefetchedFloats && row + 2 * (kGroups * lanes) <= call.rows;
     const float* const next = has_next ? a + kGroups * group_stride : a;
     int64_t k = 0;
     for (; k + 4 <= call.k; k += 4) {
