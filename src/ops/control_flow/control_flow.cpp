@@ -15,8 +15,7 @@ using Facts = std::vector<ValueFact>;
 
 Status check_one_element(const InferContext& context, int i, DType dtype, std::string_view what) {
     LEAT_RETURN_IF_ERROR(require_dtype(context, i, dtype_bit(dtype), what));
-    const int64_t length = known_length(context.input(i));
-    if (context.input(i).rank() > 1 || (length >= 0 && length != 1)) {
+    if (!may_have_one_element(context.input(i))) {
         return invalid_argument("the {} must have one element", what)
             .with_found(context.input(i).to_string());
     }
@@ -242,8 +241,7 @@ Result<LoopFacts> infer_loop_body(const InferContext& context, Facts& carried) {
                                                              1, "carried value", given));
     LEAT_RETURN_IF_ERROR(check_same_kind(given[1].type, loop.outputs[0].type, "the condition"));
     const TypeInfo& next_condition = loop.outputs[0].type;
-    const int64_t length = known_length(next_condition);
-    if (next_condition.rank() > 1 || (length >= 0 && length != 1)) {
+    if (!may_have_one_element(next_condition)) {
         return invalid_argument("the condition that the body gives must have one element")
             .with_found(next_condition.to_string());
     }

@@ -11,8 +11,7 @@ namespace {
 Status infer_cumsum(InferContext& context) {
     LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kFloatTypes | kWideIntTypes, "x"));
     LEAT_RETURN_IF_ERROR(check_index_type(context, 1, "axis"));
-    const int64_t length = known_length(context.input(1));
-    if (context.input(1).rank() > 1 || (length >= 0 && length != 1)) {
+    if (!may_have_one_element(context.input(1))) {
         return invalid_argument("axis must have one element")
             .with_found(context.input(1).to_string());
     }

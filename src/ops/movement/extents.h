@@ -39,6 +39,13 @@ inline int64_t known_length(const TypeInfo& type) {
     return type.rank() == 0 ? 1 : (*type.dims)[0].extent();
 }
 
+// False if a tensor of the type is known to be no scalar and no vector of one element. An open
+// extent may be 1 in a run.
+inline bool may_have_one_element(const TypeInfo& type) {
+    const int64_t length = known_length(type);
+    return type.rank() <= 1 && (length < 0 || length == 1);
+}
+
 // True if values of the type may be extents of a shape.
 inline bool may_hold_extents(DType dtype) {
     return dtype == DType::kInt64 || dtype == DType::kInt32;

@@ -23,8 +23,7 @@ Status check_nms_number(const InferContext& context, int i, DType dtype, std::st
         return {};
     }
     LEAT_RETURN_IF_ERROR(require_dtype(context, i, dtype_bit(dtype), what));
-    const int64_t length = known_length(context.input(i));
-    if (context.input(i).rank() > 1 || (length >= 0 && length != 1)) {
+    if (!may_have_one_element(context.input(i))) {
         return invalid_argument("{} must have one element", what)
             .with_found(context.input(i).to_string())
             .with_needed(fmt::format("{}[1]", name_of(dtype)));

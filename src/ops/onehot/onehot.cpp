@@ -29,8 +29,7 @@ Result<DimSpec> depth_of(const InferContext& context) {
 Status infer_onehot(InferContext& context) {
     LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kNumericTypes, "indices"));
     LEAT_RETURN_IF_ERROR(require_dtype(context, 1, kNumericTypes, "depth"));
-    const int64_t depths = known_length(context.input(1));
-    if (context.input(1).rank() > 1 || (depths >= 0 && depths != 1)) {
+    if (!may_have_one_element(context.input(1))) {
         return invalid_argument("depth must have one element")
             .with_found(context.input(1).to_string());
     }

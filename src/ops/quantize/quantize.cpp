@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/round_up.h"
+#include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
 
 namespace leat {
@@ -32,12 +33,6 @@ Result<DType> type_attribute(const NodeData& node,
             .with_needed("the number of another element type");
     }
     return DType(value);
-}
-
-// Also of one open extent, which a run may make 1.
-bool may_have_one_element(const TypeInfo& type) {
-    return type.rank() == 0 || (type.rank() == 1 && (!type.dims->front().is_fixed() ||
-                                                     type.dims->front().extent() == 1));
 }
 
 Status bad_scale(const TypeInfo& x, const TypeInfo& scale, int64_t axis, std::string needed) {

@@ -57,8 +57,7 @@ Status check_position(const InferContext& context, int input) {
     LEAT_RETURN_IF_ERROR(check_is_tensor(context, input));
     LEAT_RETURN_IF_ERROR(check_index_type(context, input, "the position"));
     const TypeInfo& type = context.input(input);
-    if (type.rank() > 1 ||
-        (type.rank() == 1 && (*type.dims)[0].is_fixed() && (*type.dims)[0].extent() != 1)) {
+    if (!may_have_one_element(type)) {
         return invalid_argument("the position must have one element").with_found(type.to_string());
     }
     return {};

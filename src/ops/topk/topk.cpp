@@ -28,8 +28,7 @@ Result<DimSpec> result_extent(const InferContext& context, const DimSpec& extent
 Status infer_topk(InferContext& context) {
     LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kFloatTypes | kIntTypes, "X"));
     LEAT_RETURN_IF_ERROR(require_dtype(context, 1, dtype_bit(DType::kInt64), "k"));
-    const int64_t length = known_length(context.input(1));
-    if (context.input(1).rank() > 1 || (length >= 0 && length != 1)) {
+    if (!may_have_one_element(context.input(1))) {
         return invalid_argument("k must have one element")
             .with_found(context.input(1).to_string())
             .with_needed("i64[1]");
