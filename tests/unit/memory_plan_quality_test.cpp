@@ -254,6 +254,32 @@ TEST(PlanAgain, ConflictsTakenOverAreThoseFoundAnew) {
     }
 }
 
+// A detector finds nothing of some classes, and of others in the next run.
+TEST(PlanAgain, BuffersThatLoseAllBytesKeepTheConflicts) {
+    SplitMix random(5);
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+        SCOPED_TRACE(seed);
+        PlanningProblem problem = seed % 2 == 0
+                                      ? random_problem(60, 120, seed)
+                                      : network_problem(NetworkKind::kInception, 60, seed);
+        const StepOrder order(problem.predecessors);
+        MemoryPlan former = plan_checked(problem);
+        for (int run = 0; run < 6; ++run) {
+            for (UsedBuffer& buffer : problem.buffers) {
+                buffer.size_bytes = random.below(3) == 0 ? 0 : 64 * (1 + random.below(1000));
+            }
+            const Result<MemoryPlan> again = plan_offsets_again(problem.buffers, order, former);
+            ASSERT_TRUE(again.ok());
+            EXPECT_TRUE(check_plan(problem.buffers, problem.predecessors, *again).ok());
+            EXPECT_TRUE(again->problem->has_conflicts_of(*former.problem));
+            for (const int32_t buffer : again->bound_buffers) {
+                EXPECT_GT(problem.buffers[size_t(buffer)].size_bytes, 0);
+            }
+            former = *again;
+        }
+    }
+}
+
 TEST(PlanAgain, PlansAnewWhereTheArrangementIsWorse) {
     SplitMix random(1);
     for (uint64_t seed = 0; seed < 30; ++seed) {

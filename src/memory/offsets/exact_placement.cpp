@@ -39,7 +39,11 @@ class Search {
     }
 
     ExactPlacement run() {
-        visit(Items((uint64_t{1} << problem_.size()) - 1), {}, 0, 0);
+        Items waiting = 0;
+        for (int32_t number = 0; number < problem_.size(); ++number) {
+            waiting |= problem_.item(number).size_bytes > 0 ? Items{1} << number : 0;
+        }
+        visit(waiting, {}, 0, 0);
         best_.is_complete = !has_given_up();
         best_.nodes = nodes_;
         return best_;

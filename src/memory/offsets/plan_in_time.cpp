@@ -33,6 +33,9 @@ class FreeGaps {
     }
 
     void give_back(int64_t begin, int64_t end) {
+        if (begin == end) {
+            return;
+        }
         const auto above = by_begin_.lower_bound(begin);
         if (above != by_begin_.end() && above->first == end) {
             end = above->second;
@@ -82,7 +85,8 @@ Packing pack_in_time(const PlanProblem& problem) {
             const int64_t begin = packing.offsets[size_t(*next_end)];
             gaps.give_back(begin, begin + problem.item(*next_end).size_bytes);
         }
-        const int64_t offset = gaps.take(item.size_bytes, item.alignment_bytes);
+        const int64_t offset =
+            item.size_bytes > 0 ? gaps.take(item.size_bytes, item.alignment_bytes) : 0;
         packing.offsets[size_t(number)] = offset;
         packing.height_bytes = std::max(packing.height_bytes, offset + item.size_bytes);
     }

@@ -23,7 +23,11 @@ enum class Fit : uint8_t {
 class Gaps {
   public:
     void clear() { taken_.clear(); }
-    void add_taken(int64_t begin, int64_t end) { taken_.push_back({begin, end}); }
+    void add_taken(int64_t begin, int64_t end) {
+        if (begin < end) {
+            taken_.push_back({begin, end});
+        }
+    }
     // The lowest offset at which the item overlaps nothing. Reorders.
     int64_t first(const PlanItem& wanted);
     // The lowest offset in the smallest gap, where what is left below the height is one too; above

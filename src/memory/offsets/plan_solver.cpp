@@ -270,7 +270,9 @@ MemoryPlan PlanSolver::plan(size_t buffers) const {
     }
     plan.bound_buffers.reserve(bound_.items.size());
     for (const int32_t item : bound_.items) {
-        plan.bound_buffers.push_back(problem_.item(item).index);
+        if (problem_.item(item).size_bytes > 0) {
+            plan.bound_buffers.push_back(problem_.item(item).index);
+        }
     }
     std::sort(plan.bound_buffers.begin(), plan.bound_buffers.end());
     return plan;
