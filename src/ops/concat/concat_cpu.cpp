@@ -11,6 +11,7 @@ Result<std::unique_ptr<CpuKernel>> make_concat(PrepareContext& context) {
     }
     LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(context.node, y.shape.rank()));
     std::vector<CopyJob> jobs;
+    jobs.reserve(context.inputs.size());
     int64_t offset = 0;
     for (size_t i = 0; i < context.inputs.size(); ++i) {
         const TensorArg& x = context.inputs[i];

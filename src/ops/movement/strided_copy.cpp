@@ -1,6 +1,7 @@
 #include "ops/movement/strided_copy.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/check.h"
@@ -232,8 +233,8 @@ void StridedCopy::order_and_merge(std::span<const CopyAxis> axes) {
     }
     for (int i = 0; i < count; ++i) {
         const CopyAxis& inner = sorted[size_t(i)];
-        if (rank_ > 0) {
-            CopyAxis& outer = axes_[size_t(rank_ - 1)];
+        if (!axes_.empty()) {
+            CopyAxis& outer = axes_[axes_.size() - 1];
             if (outer.source_stride == inner.source_stride * inner.extent &&
                 outer.destination_stride == inner.destination_stride * inner.extent) {
                 outer = {outer.extent * inner.extent, inner.source_stride,
@@ -241,33 +242,33 @@ void StridedCopy::order_and_merge(std::span<const CopyAxis> axes) {
                 continue;
             }
         }
-        axes_[size_t(rank_++)] = inner;
+        axes_.push_back(inner);
     }
 }
 
 // A contiguous run of 2, 4, 8 or 16 bytes is one element of that size.
 void StridedCopy::widen_elements() {
-    if (rank_ < 2) {
+    if (axes_.size() < 2) {
         return;
     }
-    const CopyAxis& inner = axes_[size_t(rank_ - 1)];
+    const CopyAxis& inner = axes_.back();
     const int64_t run_bytes = inner.extent * element_bytes_;
     const bool is_run =
         inner.source_stride == element_bytes_ && inner.destination_stride == element_bytes_;
     if (is_run && (run_bytes == 2 || run_bytes == 4 || run_bytes == 8 || run_bytes == 16)) {
         element_bytes_ = run_bytes;
-        --rank_;
+        axes_.truncate(axes_.size() - 1);
     }
 }
 
 void StridedCopy::choose_plane() {
     // The plane has two axes; axes of one element complete it.
-    while (rank_ < 2) {
-        std::copy_backward(axes_.begin(), axes_.begin() + rank_, axes_.begin() + rank_ + 1);
-        axes_[0] = {1, rank_ == 0 ? element_bytes_ : 0, rank_ == 0 ? element_bytes_ : 0};
-        ++rank_;
+    while (axes_.size() < 2) {
+        const int64_t stride = axes_.empty() ? element_bytes_ : 0;
+        axes_.push_back({1, stride, stride});
+        std::rotate(axes_.begin(), axes_.end() - 1, axes_.end());
     }
-    const CopyAxis columns = axes_[size_t(rank_ - 1)];
+    const CopyAxis columns = axes_.back();
     if (columns.destination_stride != element_bytes_) {
         function_ = function_of(PlaneKind::kElementwise, element_bytes_);
         return;
@@ -283,9 +284,9 @@ void StridedCopy::choose_plane() {
         return;
     }
     // The axis that is innermost in the source becomes the rows.
-    for (int i = 0; i < rank_ - 1; ++i) {
-        if (axes_[size_t(i)].source_stride == element_bytes_ && axes_[size_t(i)].extent > 1) {
-            std::rotate(axes_.begin() + i, axes_.begin() + i + 1, axes_.begin() + rank_ - 1);
+    for (CopyAxis* axis = axes_.begin(); axis != axes_.end() - 1; ++axis) {
+        if (axis->source_stride == element_bytes_ && axis->extent > 1) {
+            std::rotate(axis, axis + 1, axes_.end() - 1);
             transposes_ = true;
             function_ = function_of(PlaneKind::kTranspose, element_bytes_);
             return;
@@ -295,8 +296,9 @@ void StridedCopy::choose_plane() {
 }
 
 void StridedCopy::cut_units() {
-    const int64_t columns = axes_[size_t(rank_ - 1)].extent;
-    const int64_t rows = axes_[size_t(rank_ - 2)].extent;
+    const size_t outer_rank = axes_.size() - 2;
+    const int64_t columns = axes_.back().extent;
+    const int64_t rows = axes_[outer_rank].extent;
     const int64_t most_columns = transposes_ ? kTransposedColumns : kUnitBytes / element_bytes_;
     columns_per_unit_ = std::min(columns, most_columns);
     rows_per_unit_ =
@@ -307,8 +309,8 @@ void StridedCopy::cut_units() {
     row_cuts_ = (rows + rows_per_unit_ - 1) / rows_per_unit_;
     column_cuts_ = (columns + columns_per_unit_ - 1) / columns_per_unit_;
     unit_count_ = row_cuts_ * column_cuts_;
-    for (int i = 0; i < rank_ - 2; ++i) {
-        unit_count_ *= axes_[size_t(i)].extent;
+    for (size_t i = 0; i < outer_rank; ++i) {
+        unit_count_ *= axes_[i].extent;
     }
 }
 
@@ -316,7 +318,8 @@ void StridedCopy::run(const std::byte* source,
                       std::byte* destination,
                       int64_t unit_begin,
                       int64_t unit_end) const {
-    const int outer_rank = rank_ - 2;
+    const CopyAxis* axes = axes_.data();
+    const int outer_rank = int(axes_.size()) - 2;
     std::array<int64_t, kMaxCopyRank + 2> index{};
     int64_t rest = unit_begin;
     int64_t column_cut = rest % column_cuts_;
@@ -326,14 +329,14 @@ void StridedCopy::run(const std::byte* source,
     source += source_offset_bytes_;
     destination += destination_offset_bytes_;
     for (int i = outer_rank - 1; i >= 0; --i) {
-        const CopyAxis& axis = axes_[size_t(i)];
+        const CopyAxis& axis = axes[i];
         index[size_t(i)] = rest % axis.extent;
         rest /= axis.extent;
         source += index[size_t(i)] * axis.source_stride;
         destination += index[size_t(i)] * axis.destination_stride;
     }
-    const CopyAxis& rows = axes_[size_t(rank_ - 2)];
-    const CopyAxis& columns = axes_[size_t(rank_ - 1)];
+    const CopyAxis& rows = axes[outer_rank];
+    const CopyAxis& columns = axes[outer_rank + 1];
     Plane plane{0,
                 0,
                 rows.source_stride,
@@ -357,7 +360,7 @@ void StridedCopy::run(const std::byte* source,
         }
         row_cut = 0;
         for (int i = outer_rank - 1; i >= 0; --i) {
-            const CopyAxis& axis = axes_[size_t(i)];
+            const CopyAxis& axis = axes[i];
             source += axis.source_stride;
             destination += axis.destination_stride;
             if (++index[size_t(i)] < axis.extent) {

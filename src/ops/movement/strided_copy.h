@@ -6,11 +6,11 @@
 // run() may be called concurrently on disjoint units. No allocation, no locks.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/inline_vector.h"
 #include "leat/shape.h"
 
 namespace leat {
@@ -63,9 +63,8 @@ class StridedCopy {
     void cut_units();
 
     // In bytes from here on; ordered by destination stride, outermost first. The last two are the
-    // plane.
-    std::array<CopyAxis, kMaxCopyRank + 2> axes_{};
-    int rank_ = 0;
+    // plane. Few are left of any, and a kernel may have many copies.
+    InlineVector<CopyAxis, 4> axes_;
     int64_t element_bytes_ = 1;
     int64_t source_offset_bytes_ = 0;
     int64_t destination_offset_bytes_ = 0;

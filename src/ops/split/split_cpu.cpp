@@ -11,6 +11,7 @@ Result<std::unique_ptr<CpuKernel>> make_split(PrepareContext& context) {
     }
     LEAT_ASSIGN_OR_RETURN(const int axis, axis_of(context.node, x.shape.rank()));
     std::vector<CopyJob> jobs;
+    jobs.reserve(context.outputs.size());
     int64_t offset = 0;
     for (size_t i = 0; i < context.outputs.size(); ++i) {
         const TensorArg& y = context.outputs[i];
