@@ -29,7 +29,8 @@ Result<DescribedValues> DescribedValues::make(const PlanContext& context, const 
     const GraphData& graph = context.graph();
     SizeSum bytes;
     for (const ValueId id : graph.inputs) {
-        LEAT_RETURN_IF_ERROR(bytes.add(facts.of(id).type, graph.value(id).name));
+        const TypeInfo& type = facts.of(id).type;
+        LEAT_RETURN_IF_ERROR(bytes.add(type, type.fixed_shape(), graph.value(id).name));
     }
     for (NodeId node{0}; size_t(node.index) < graph.nodes.size(); ++node.index) {
         if (facts.needed[node]) {
@@ -54,11 +55,11 @@ Status DescribedValues::add_results(NodeId node, SizeSum& bytes) {
             continue;
         }
         const TypeInfo& type = facts_.of(id).type;
-        LEAT_RETURN_IF_ERROR(bytes.add(type, graph_.value(id).name));
+        const std::optional<Shape> shape = type.fixed_shape();
+        LEAT_RETURN_IF_ERROR(bytes.add(type, shape, graph_.value(id).name));
         if (describe_as_twin(node, id)) {
             continue;
         }
-        const std::optional<Shape> shape = type.fixed_shape();
         if (!shape) {
             const std::optional<Shape> grown = grown_shape(id);
             if (!grown) {

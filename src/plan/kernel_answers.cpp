@@ -15,10 +15,11 @@ constexpr int64_t kMostScratchBytes = 2 * OperatorKernel::kMostScratchBytes;
 
 }  // namespace
 
-Status SizeSum::add(const TypeInfo& type, std::string_view value) {
+Status SizeSum::add(const TypeInfo& type,
+                    const std::optional<Shape>& shape,
+                    std::string_view value) {
     // As MemoryPlanner has it.
     constexpr int64_t kMostBytes = int64_t{1} << 60;
-    const std::optional<Shape> shape = type.fixed_shape();
     if (!shape || type.dtype == DType::kString) {
         return {};
     }

@@ -1,6 +1,9 @@
 // What kernels and operators say of themselves, checked before a plan multiplies and adds it.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "backends/host_kernel.h"
 #include "base/error.h"
 
@@ -12,9 +15,9 @@ inline constexpr double kMostEstimatedNs = 1e18;
 // Bytes of values, of which none is added twice: what is planned for them adds sizes and offsets.
 class SizeSum {
   public:
-    // out_of_memory that names the value with which there are more than any machine has. Shapes
-    // that are not fixed add nothing.
-    Status add(const TypeInfo& type, std::string_view value);
+    // out_of_memory that names the value with which there are more than any machine has. shape: the
+    // fixed one of the type; a value without one adds nothing.
+    Status add(const TypeInfo& type, const std::optional<Shape>& shape, std::string_view value);
 
   private:
     int64_t bytes_ = 0;
