@@ -1,6 +1,11 @@
 // Values that follow from the shapes alone become constants, and Reshape gets a constant target
-// where the symbolic extents allow one, so that the computation of its shape is dead.
+// where the symbolic extents allow one, so that the computation of its shape is dead. What is left
+// is computed by every plan: numbers that exporters take apart and make lists again stay lists.
 #include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
 
 #include "passes/pass.h"
 #include "passes/rewriter.h"
@@ -41,12 +46,83 @@ Status fix_reshape(Rewriter& rewriter, NodeId id, const PassContext& context) {
     return {};
 }
 
+// The axis of x whose extent Gather(Shape(x), index) is; nullopt if the index is none for certain.
+std::optional<int64_t> picked_axis(const GraphData& graph,
+                                   const NodeData& gather,
+                                   const NodeData& shape,
+                                   int64_t rank) {
+    const std::optional<std::vector<int64_t>> index = ints_of(graph, gather.inputs[1]);
+    if (!index || index->size() != 1) {
+        return std::nullopt;
+    }
+    const auto place = [rank](int64_t at) {
+        return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
+    };
+    const int64_t begin = place(shape.attr("start", int64_t{0}));
+    const int64_t end = place(shape.attr("end", rank));
+    const int64_t axis = index->front() + (index->front() < 0 ? end : begin);
+    return begin <= axis && axis < end ? std::optional(axis) : std::nullopt;
+}
+
+// The list of one number: `Shape` itself can cut it out.
+bool take_extent(Rewriter& rewriter, NodeId id, const PassContext& context) {
+    const GraphData& graph = rewriter.graph();
+    const NodeData* gather = producer_of(graph, graph.node(id).inputs[0], "Gather");
+    const NodeData* shape =
+        gather == nullptr ? nullptr : producer_of(graph, gather->inputs[0], "Shape");
+    if (shape == nullptr || !context.has_facts(shape->inputs[0])) {
+        return false;
+    }
+    const ValueId x = shape->inputs[0];
+    const TypeInfo& type = context.type(x);
+    if (!type.is_tensor() || !type.dims) {
+        return false;
+    }
+    const auto rank = int64_t(type.rank());
+    const std::optional<int64_t> axis = picked_axis(graph, *gather, *shape, rank);
+    Attributes part;
+    if (rank > 1 && axis) {
+        part = {{"start", *axis}, {"end", *axis + 1}};
+    }
+    return axis && rewriter.replace_pattern(id, "Shape", {x}, std::move(part));
+}
+
+// The list of the one number that a list is reduced to: the reduction can keep the axis.
+bool keep_axis(Rewriter& rewriter, NodeId id, const PassContext& context) {
+    const GraphData& graph = rewriter.graph();
+    const ValueId number = graph.node(id).inputs[0];
+    const NodeId producer = graph.value(number).producer;
+    if (!producer.valid() || rewriter.only_reader(number) != id) {
+        return false;
+    }
+    const NodeData& reduction = graph.node(producer);
+    if (!reduction.domain.empty() || !reduction.op_type.starts_with("Reduce") ||
+        !reduction.epilogue.empty() || !context.has_facts(reduction.inputs[0]) ||
+        context.type(reduction.inputs[0]).rank() != 1) {
+        return false;
+    }
+    const std::string op_type = reduction.op_type;
+    Attributes attributes = reduction.attributes;
+    attributes.insert_or_assign("keepdims", int64_t{1});
+    return rewriter.replace_pattern(id, op_type.c_str(), reduction.inputs, std::move(attributes));
+}
+
+// A node that makes a list of one number.
+bool is_list_of_number(const NodeData& node, const PassContext& context) {
+    return node.domain.empty() && (node.op_type == "Reshape" || node.op_type == "Unsqueeze") &&
+           context.has_facts(node.inputs[0]) && context.has_facts(node.outputs[0]) &&
+           context.type(node.inputs[0]).is_tensor() && context.type(node.inputs[0]).dims &&
+           context.type(node.inputs[0]).rank() == 0 && context.type(node.outputs[0]).dims &&
+           context.type(node.outputs[0]).rank() == 1;
+}
+
 }  // namespace
 
 Result<bool> simplify_shape_arithmetic(GraphData& graph, PassContext& context) {
     Rewriter rewriter(graph, context.history);
     int constants = 0;
     int reshapes = 0;
+    int lists = 0;
     const int node_count = graph.node_count();
     for (int n = 0; n < node_count; ++n) {
         const NodeData& node = graph.node({n});
@@ -61,9 +137,15 @@ Result<bool> simplify_shape_arithmetic(GraphData& graph, PassContext& context) {
             LEAT_RETURN_IF_ERROR(fix_reshape(rewriter, {n}, context));
             reshapes += rewriter.changes() != before ? 1 : 0;
         }
+        if (!graph.node({n}).dead && is_list_of_number(graph.node({n}), context)) {
+            const bool is_changed =
+                take_extent(rewriter, {n}, context) || keep_axis(rewriter, {n}, context);
+            lists += is_changed ? 1 : 0;
+        }
     }
     if (rewriter.changed()) {
-        context.detail = fmt::format("{} constants, {} reshapes", constants, reshapes);
+        context.detail =
+            fmt::format("{} constants, {} reshapes, {} lists", constants, reshapes, lists);
     }
     return rewriter.changed();
 }

@@ -146,6 +146,7 @@ TEST_P(Golden, AfterThePasses) {
 
 constexpr const char* kFiles[] = {
     "constant_folding",
+    "shape_arithmetic_lists",
     "shape_arithmetic_reshape",
     "shape_arithmetic_constants",
     "identity",

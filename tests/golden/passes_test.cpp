@@ -30,10 +30,11 @@ GraphData parse(const std::string& text) {
     return graph.ok() ? graph->data() : GraphData();
 }
 
-// Seeded elements for an input whose open extents all become `open_extent`.
+// Seeded elements for an input whose open extents all become `open_extent`, as its only one does
+// where the rank is open.
 ValueFact make_input(const ValueData& value, int64_t open_extent, uint32_t seed) {
     std::vector<int64_t> extents;
-    for (const DimSpec& dim : *value.type.dims) {
+    for (const DimSpec& dim : value.type.dims.value_or(std::vector{DimSpec(open_extent)})) {
         extents.push_back(dim.is_fixed() ? dim.extent() : open_extent);
     }
     Tensor tensor = *Tensor::allocate(value.type.dtype, *Shape::make(extents));
