@@ -29,9 +29,23 @@ Result<std::shared_ptr<const void>> allocate_strings(int64_t count, std::byte** 
         strings, [](const void* p) { delete[] static_cast<const std::string*>(p); });
 }
 
+// With its count of owners, in one block that the allocator has at hand: planning makes hundreds of
+// tensors that hold a few extents, and std::aligned_alloc() searches for each.
+std::shared_ptr<const void> allocate_few_bytes(size_t rounded, std::byte** data) {
+    size_t room = rounded + kAlignmentBytes;
+    auto block = std::make_shared<std::byte[]>(room);
+    void* memory = block.get();
+    *data = static_cast<std::byte*>(std::align(kAlignmentBytes, rounded, memory, room));
+    return {std::move(block), *data};
+}
+
 Result<std::shared_ptr<const void>> allocate_bytes(int64_t bytes, std::byte** data) {
+    constexpr size_t kFewBytes = 256;
     // aligned_alloc needs a multiple of the alignment; never zero, so that data is never null.
     const size_t rounded = (size_t(bytes) / kAlignmentBytes + 1) * kAlignmentBytes;
+    if (rounded <= kFewBytes) {
+        return allocate_few_bytes(rounded, data);
+    }
     void* memory = std::aligned_alloc(kAlignmentBytes, rounded);
     if (memory == nullptr) {
         return out_of_memory("no memory for a tensor").with_needed(fmt::format("{} bytes", bytes));

@@ -616,9 +616,13 @@ TEST(FailingAllocationInGraphs, InMakingATensor) {
     };
     EXPECT_GT(sweep_all(strings).of_new, 3);
     const auto zeros = [&](Fault& fault) {
-        return fault.during([&] { return Tensor::allocate(DType::kFloat32, {3}); }).error();
+        return fault.during([&] { return Tensor::allocate(DType::kFloat32, {300}); }).error();
     };
     EXPECT_EQ(sweep_all(zeros).of_aligned, 1);
+    const auto few_zeros = [&](Fault& fault) {
+        return fault.during([&] { return Tensor::allocate(DType::kFloat32, {3}); }).error();
+    };
+    EXPECT_EQ(sweep_all(few_zeros).of_new, 1);
 }
 
 class FailingAllocationInFiles : public ::testing::Test {

@@ -1,9 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <new>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -245,6 +248,18 @@ TEST(Tensor, CopiesCheckTheElementCount) {
     EXPECT_THAT(wrong.error().message(), ::testing::HasSubstr("3 elements"));
     Result<Tensor> strings = Tensor::from<std::string>({2}, std::vector<std::string>{"a", "b"});
     EXPECT_EQ(strings->data<std::string>()[1], "b");
+}
+
+TEST(Tensor, BeginsZeroAtACacheLineWhateverItsSize) {
+    for (int64_t count = 0; count <= 600; ++count) {
+        const Result<Tensor> tensor = Tensor::allocate(DType::kUInt8, {count});
+        ASSERT_TRUE(tensor.ok());
+        ASSERT_NE(tensor->bytes(), nullptr);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor->bytes()) % 64, 0U) << count;
+        const std::span<const uint8_t> elements = tensor->data<uint8_t>();
+        EXPECT_TRUE(
+            std::all_of(elements.begin(), elements.end(), [](uint8_t e) { return e == 0; }));
+    }
 }
 
 TEST(Tensor, OfNoShapeIsRefused) {
