@@ -252,7 +252,7 @@ TEST(Tensor, CopiesCheckTheElementCount) {
 
 TEST(Tensor, BeginsZeroAtACacheLineWhateverItsSize) {
     for (int64_t count = 0; count <= 600; ++count) {
-        const Result<Tensor> tensor = Tensor::allocate(DType::kUInt8, {count});
+        const Result<Tensor> tensor = Tensor::allocate(DType::kUint8, {count});
         ASSERT_TRUE(tensor.ok());
         ASSERT_NE(tensor->bytes(), nullptr);
         EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor->bytes()) % 64, 0U) << count;
