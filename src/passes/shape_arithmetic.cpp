@@ -107,9 +107,10 @@ bool keep_axis(Rewriter& rewriter, NodeId id, const PassContext& context) {
     return rewriter.replace_pattern(id, op_type.c_str(), reduction.inputs, std::move(attributes));
 }
 
-// A node that makes a list of one number.
-bool is_list_of_number(const NodeData& node, const PassContext& context) {
-    return node.domain.empty() && (node.op_type == "Reshape" || node.op_type == "Unsqueeze") &&
+// A node that makes a list of one number. Axes and targets that only a run knows may be wrong.
+bool is_list_of_number(const GraphData& graph, const NodeData& node, const PassContext& context) {
+    return node.inputs.size() == 2 && constant_of(graph, node.inputs[1]) != nullptr &&
+           node.domain.empty() && (node.op_type == "Reshape" || node.op_type == "Unsqueeze") &&
            context.has_facts(node.inputs[0]) && context.has_facts(node.outputs[0]) &&
            context.type(node.inputs[0]).is_tensor() && context.type(node.inputs[0]).dims &&
            context.type(node.inputs[0]).rank() == 0 && context.type(node.outputs[0]).dims &&
@@ -137,7 +138,7 @@ Result<bool> simplify_shape_arithmetic(GraphData& graph, PassContext& context) {
             LEAT_RETURN_IF_ERROR(fix_reshape(rewriter, {n}, context));
             reshapes += rewriter.changes() != before ? 1 : 0;
         }
-        if (!graph.node({n}).dead && is_list_of_number(graph.node({n}), context)) {
+        if (!graph.node({n}).dead && is_list_of_number(graph, graph.node({n}), context)) {
             const bool is_changed =
                 take_extent(rewriter, {n}, context) || keep_axis(rewriter, {n}, context);
             lists += is_changed ? 1 : 0;
