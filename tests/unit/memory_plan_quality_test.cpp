@@ -263,20 +263,44 @@ TEST(PlanAgain, BuffersThatLoseAllBytesKeepTheConflicts) {
                                       ? random_problem(60, 120, seed)
                                       : network_problem(NetworkKind::kInception, 60, seed);
         const StepOrder order(problem.predecessors);
-        MemoryPlan former = plan_checked(problem);
-        for (int run = 0; run < 6; ++run) {
+        const auto draw = [&](int32_t empty_of_3) {
             for (UsedBuffer& buffer : problem.buffers) {
-                buffer.size_bytes = random.below(3) == 0 ? 0 : 64 * (1 + random.below(1000));
+                const bool is_empty = random.below(3) < empty_of_3;
+                buffer.size_bytes = is_empty ? 0 : 64 * (1 + random.below(1000));
             }
+        };
+        draw(2);
+        MemoryPlan former = plan_checked(problem);
+        for (int run = 0; run < 8; ++run) {
+            draw(run == 0 ? 0 : 1);  // all have bytes once
             const Result<MemoryPlan> again = plan_offsets_again(problem.buffers, order, former);
             ASSERT_TRUE(again.ok());
             EXPECT_TRUE(check_plan(problem.buffers, problem.predecessors, *again).ok());
-            EXPECT_TRUE(again->problem->has_conflicts_of(*former.problem));
-            for (const int32_t buffer : again->bound_buffers) {
-                EXPECT_GT(problem.buffers[size_t(buffer)].size_bytes, 0);
+            EXPECT_EQ(again->problem->has_conflicts_of(*former.problem), run > 0);
+            for (size_t i = 0; i < problem.buffers.size(); ++i) {
+                const bool is_bound = std::binary_search(again->bound_buffers.begin(),
+                                                         again->bound_buffers.end(), int32_t(i));
+                EXPECT_TRUE(problem.buffers[i].size_bytes > 0 ||
+                            (!is_bound && again->offsets[i] == 0));
             }
             former = *again;
         }
+    }
+}
+
+TEST(PlanAgain, EmptyBuffersHaveNoAlignment) {
+    std::vector<UsedBuffer> buffers = {{600, 1, {0}}, {512, 256, {0, 1}}};
+    const StepOrder order = StepOrder::serial(2);
+    const Result<MemoryPlan> former = plan_offsets(buffers, order);
+    ASSERT_TRUE(former.ok());
+    buffers[1].size_bytes = 0;
+    for (const int64_t spare_bytes : {0, 4096}) {
+        const Result<MemoryPlan> again = plan_offsets_again(buffers, order, *former, spare_bytes);
+        ASSERT_TRUE(again.ok());
+        EXPECT_TRUE(again->problem->has_conflicts_of(*former->problem));
+        EXPECT_EQ(again->height_bytes, 600);
+        EXPECT_EQ(again->lower_bound_bytes, 600);
+        EXPECT_EQ(again->offsets[1], 0);
     }
 }
 

@@ -160,7 +160,7 @@ Result<MemoryPlan> plan_offsets_again(std::span<const UsedBuffer> buffers,
     std::shared_ptr<const PlanProblem> problem =
         former.problem == nullptr ? nullptr : former.problem->with_sizes(buffers, order);
     if (problem == nullptr) {
-        problem = std::make_shared<const PlanProblem>(buffers, order);
+        problem = std::make_shared<const PlanProblem>(buffers, order, former.problem.get());
     }
     PlanSolver solver(*problem);
     if (!solver.start_from(former, spare_bytes)) {

@@ -295,7 +295,7 @@ Status check_all_users(std::span<const UsedBuffer> buffers, size_t steps) {
 }
 
 bool same_uses(const UsedBuffer& a, const UsedBuffer& b) {
-    return a.is_kept == b.is_kept && is_placed(a) == is_placed(b) && a.users == b.users;
+    return a.is_kept == b.is_kept && a.users == b.users;
 }
 
 }  // namespace

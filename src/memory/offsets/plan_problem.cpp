@@ -13,9 +13,8 @@ namespace {
 constexpr int32_t kManyItems = 8'192;
 constexpr int64_t kMostMeeting = 64;
 
-// Also without a byte: other sizes leave the rest of a problem as it is.
 bool takes_place(const UsedBuffer& buffer) {
-    return !buffer.users.empty();
+    return buffer.size_bytes > 0 && !buffer.users.empty();
 }
 
 // Bits of the steps after every user of a buffer.
@@ -76,11 +75,15 @@ PlanProblem::PlanProblem(std::span<const PlannedBuffer> buffers) {
 
 PlanProblem::PlanProblem(std::span<const UsedBuffer> buffers,
                          const StepOrder& order,
-                         WithoutConflicts /*unused*/) {
+                         WithoutConflicts /*unused*/,
+                         const PlanProblem* former) {
     items_.reserve(buffers.size());
     auto origin = std::make_shared<Origin>(Origin{std::vector<Use>(buffers.size()), order});
+    const Origin* const before = former == nullptr ? nullptr : former->origin_.get();
     for (const UsedBuffer& buffer : buffers) {
-        if (takes_place(buffer)) {
+        const auto at = size_t(&buffer - buffers.data());
+        const bool took_place = before != nullptr && !before->uses[at].users.empty();
+        if (takes_place(buffer) || (took_place && !buffer.users.empty())) {
             origin->uses[size_t(&buffer - buffers.data())] = {buffer.users, buffer.alignment_bytes,
                                                               buffer.is_kept};
             items_.push_back({buffer.size_bytes, buffer.alignment_bytes, buffer.users.front(),
@@ -134,9 +137,9 @@ bool PlanProblem::has_too_many_meeting() const {
 std::shared_ptr<const PlanProblem> PlanProblem::with_sizes(std::span<const UsedBuffer> buffers,
                                                            const StepOrder& order) const {
     const auto is_as_before = [](const UsedBuffer& buffer, const Use& use) {
-        return takes_place(buffer) ? buffer.users == use.users && buffer.is_kept == use.is_kept &&
-                                         buffer.alignment_bytes == use.alignment_bytes
-                                   : use.users.empty();
+        return use.users.empty() ? !takes_place(buffer)
+                                 : buffer.users == use.users && buffer.is_kept == use.is_kept &&
+                                       buffer.alignment_bytes == use.alignment_bytes;
     };
     if (origin_ == nullptr || !(origin_->order == order) ||
         !std::equal(buffers.begin(), buffers.end(), origin_->uses.begin(), origin_->uses.end(),

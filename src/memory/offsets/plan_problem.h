@@ -31,15 +31,20 @@ class PlanProblem {
     explicit PlanProblem(std::span<const PlannedBuffer> buffers);
     // An order that is not whole makes intervals: an item ends where all behind is known to come
     // after it.
-    PlanProblem(std::span<const UsedBuffer> buffers, const StepOrder& order)
-        : PlanProblem(buffers, order, WithoutConflicts()) {
+    // Buffers without a byte take a place where they did in `former`, of as many buffers: so other
+    // sizes, some of them zero, soon make no other problem. These items lie nowhere.
+    PlanProblem(std::span<const UsedBuffer> buffers,
+                const StepOrder& order,
+                const PlanProblem* former = nullptr)
+        : PlanProblem(buffers, order, WithoutConflicts(), former) {
         add_conflicts();
     }
     // A bound of the height needs no list of conflicts, which may be long; the rest does.
     struct WithoutConflicts {};
     PlanProblem(std::span<const UsedBuffer> buffers,
                 const StepOrder& order,
-                WithoutConflicts /*unused*/);
+                WithoutConflicts /*unused*/,
+                const PlanProblem* former = nullptr);
     void add_conflicts();
 
     // The same with the sizes of these buffers: nothing else depends on sizes. Null if others of

@@ -266,7 +266,9 @@ MemoryPlan PlanSolver::plan(size_t buffers) const {
     plan.proved_bytes = proved_bytes_;
     plan.algorithm = packing_.algorithm;
     for (int32_t item = 0; item < problem_.size(); ++item) {
-        plan.offsets[size_t(problem_.item(item).index)] = packing_.offsets[size_t(item)];
+        const bool has_bytes = problem_.item(item).size_bytes > 0;
+        plan.offsets[size_t(problem_.item(item).index)] =
+            has_bytes ? packing_.offsets[size_t(item)] : 0;
     }
     plan.bound_buffers.reserve(bound_.items.size());
     for (const int32_t item : bound_.items) {
