@@ -3,10 +3,10 @@
 // is computed by every plan: numbers that exporters take apart and make lists again stay lists.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "ops/shape_of/shape_of.h"
 #include "passes/pass.h"
 #include "passes/rewriter.h"
 
@@ -46,25 +46,7 @@ Status fix_reshape(Rewriter& rewriter, NodeId id, const PassContext& context) {
     return {};
 }
 
-// The axis of x whose extent Gather(Shape(x), index) is; nullopt if the index is none for certain.
-std::optional<int64_t> picked_axis(const GraphData& graph,
-                                   const NodeData& gather,
-                                   const NodeData& shape,
-                                   int64_t rank) {
-    const std::optional<std::vector<int64_t>> index = ints_of(graph, gather.inputs[1]);
-    if (!index || index->size() != 1) {
-        return std::nullopt;
-    }
-    const auto place = [rank](int64_t at) {
-        return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
-    };
-    const int64_t begin = place(shape.attr("start", int64_t{0}));
-    const int64_t end = place(shape.attr("end", rank));
-    const int64_t axis = index->front() + (index->front() < 0 ? end : begin);
-    return begin <= axis && axis < end ? std::optional(axis) : std::nullopt;
-}
-
-// The list of one number: `Shape` itself can cut it out.
+// The list of one extent: `Shape` itself can cut it out.
 bool take_extent(Rewriter& rewriter, NodeId id, const PassContext& context) {
     const GraphData& graph = rewriter.graph();
     const NodeData* gather = producer_of(graph, graph.node(id).inputs[0], "Gather");
@@ -74,17 +56,21 @@ bool take_extent(Rewriter& rewriter, NodeId id, const PassContext& context) {
         return false;
     }
     const ValueId x = shape->inputs[0];
-    const TypeInfo& type = context.type(x);
-    if (!type.is_tensor() || !type.dims) {
+    const int rank = context.type(x).rank();
+    const std::optional<std::vector<int64_t>> index = ints_of(graph, gather->inputs[1]);
+    if (rank < 0 || !index || index->size() != 1) {
         return false;
     }
-    const auto rank = int64_t(type.rank());
-    const std::optional<int64_t> axis = picked_axis(graph, *gather, *shape, rank);
-    Attributes part;
-    if (rank > 1 && axis) {
-        part = {{"start", *axis}, {"end", *axis + 1}};
+    const auto [begin, end] = shape_axis_range(*shape, rank);
+    const int64_t axis = index->front() + (index->front() < 0 ? end : begin);
+    if (axis < begin || axis >= end) {
+        return false;  // inference says what is wrong with it
     }
-    return axis && rewriter.replace_pattern(id, "Shape", {x}, std::move(part));
+    Attributes part;
+    if (rank > 1) {
+        part = {{"start", axis}, {"end", axis + 1}};
+    }
+    return rewriter.replace_pattern(id, "Shape", {x}, std::move(part));
 }
 
 // The list of the one number that a list is reduced to: the reduction can keep the axis.
@@ -112,9 +98,7 @@ bool is_list_of_number(const GraphData& graph, const NodeData& node, const PassC
     return node.inputs.size() == 2 && constant_of(graph, node.inputs[1]) != nullptr &&
            node.domain.empty() && (node.op_type == "Reshape" || node.op_type == "Unsqueeze") &&
            context.has_facts(node.inputs[0]) && context.has_facts(node.outputs[0]) &&
-           context.type(node.inputs[0]).is_tensor() && context.type(node.inputs[0]).dims &&
-           context.type(node.inputs[0]).rank() == 0 && context.type(node.outputs[0]).dims &&
-           context.type(node.outputs[0]).rank() == 1;
+           context.type(node.inputs[0]).rank() == 0 && context.type(node.outputs[0]).rank() == 1;
 }
 
 }  // namespace
@@ -138,7 +122,7 @@ Result<bool> simplify_shape_arithmetic(GraphData& graph, PassContext& context) {
             LEAT_RETURN_IF_ERROR(fix_reshape(rewriter, {n}, context));
             reshapes += rewriter.changes() != before ? 1 : 0;
         }
-        if (!graph.node({n}).dead && is_list_of_number(graph, graph.node({n}), context)) {
+        if (!node.dead && is_list_of_number(graph, node, context)) {
             const bool is_changed =
                 take_extent(rewriter, {n}, context) || keep_axis(rewriter, {n}, context);
             lists += is_changed ? 1 : 0;
