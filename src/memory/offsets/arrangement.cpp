@@ -102,7 +102,7 @@ int64_t Arrangement::place(const PlanProblem& problem, std::vector<int64_t>& off
             const auto support = size_t(supports_[size_t(at)]);
             end = std::max(end, offsets[support] + problem.item(int32_t(support)).size_bytes);
         }
-        if (item.size_bytes == 0) {
+        if (!item.has_bytes()) {
             offsets[size_t(order_[place])] = end;  // lifts nothing more than what is below it
             continue;
         }

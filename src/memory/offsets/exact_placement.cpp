@@ -41,7 +41,7 @@ class Search {
     ExactPlacement run() {
         Items waiting = 0;
         for (int32_t number = 0; number < problem_.size(); ++number) {
-            waiting |= problem_.item(number).size_bytes > 0 ? Items{1} << number : 0;
+            waiting |= problem_.item(number).has_bytes() ? Items{1} << number : 0;
         }
         visit(waiting, {}, 0, 0);
         best_.is_complete = !has_given_up();

@@ -24,7 +24,7 @@ int64_t least_alignment(const PlanProblem& problem) {
     int64_t least = std::numeric_limits<int64_t>::max();
     for (int32_t number = 0; number < problem.size(); ++number) {
         const PlanItem& item = problem.item(number);
-        least = item.size_bytes > 0 ? std::min(least, item.alignment_bytes) : least;
+        least = item.has_bytes() ? std::min(least, item.alignment_bytes) : least;
     }
     return least == std::numeric_limits<int64_t>::max() ? 1 : least;
 }

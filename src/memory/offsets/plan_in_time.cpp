@@ -86,7 +86,7 @@ Packing pack_in_time(const PlanProblem& problem) {
             gaps.give_back(begin, begin + problem.item(*next_end).size_bytes);
         }
         const int64_t offset =
-            item.size_bytes > 0 ? gaps.take(item.size_bytes, item.alignment_bytes) : 0;
+            item.has_bytes() ? gaps.take(item.size_bytes, item.alignment_bytes) : 0;
         packing.offsets[size_t(number)] = offset;
         packing.height_bytes = std::max(packing.height_bytes, offset + item.size_bytes);
     }

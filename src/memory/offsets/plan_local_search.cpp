@@ -208,7 +208,7 @@ int32_t LocalSearch::choose_critical() {
         blockers_.clear();
         work_ += problem_.conflict_count(item);
         for (const int32_t other : problem_.conflicts(item)) {
-            if (problem_.item(other).size_bytes > 0 && end_of(other) <= offsets_[size_t(item)] &&
+            if (problem_.item(other).has_bytes() && end_of(other) <= offsets_[size_t(item)] &&
                 round_up(end_of(other), problem_.item(item).alignment_bytes) ==
                     offsets_[size_t(item)]) {
                 blockers_.push_back(other);

@@ -47,14 +47,14 @@ class GapSearch {
 }  // namespace
 
 int64_t Gaps::first(const PlanItem& wanted) {
-    if (wanted.size_bytes == 0) {
+    if (!wanted.has_bytes()) {
         return 0;
     }
     return int64_t(taken_.size()) > kFewTaken ? sorted(wanted, true, 0) : rising(wanted);
 }
 
 int64_t Gaps::best(const PlanItem& wanted, int64_t height) {
-    return wanted.size_bytes == 0 ? 0 : sorted(wanted, false, height);
+    return wanted.has_bytes() ? sorted(wanted, false, height) : 0;
 }
 
 // Below the end of what overlaps no offset is possible: so it rises from end to end.
@@ -100,9 +100,10 @@ int64_t Placer::place(std::span<const int32_t> order, Fit fit, int64_t limit) {
     line_.clear();
     int64_t height = 0;
     for (const int32_t item : order) {
+        const bool is_in_line = is_dense_ && problem_.item(item).has_bytes();
         offsets_[size_t(item)] =
-            is_dense_ ? find_gap_in_line(item, fit, height) : find_gap(item, fit, height);
-        if (is_dense_ && problem_.item(item).size_bytes > 0) {
+            is_in_line ? find_gap_in_line(item, fit, height) : find_gap(item, fit, height);
+        if (is_in_line) {
             add_to_line(item);
         }
         height = std::max(height, offsets_[size_t(item)] + problem_.item(item).size_bytes);
@@ -132,11 +133,10 @@ int64_t Placer::find_gap_in_line(int32_t item, Fit fit, int64_t height) {
     int64_t taken = 0;
     for (const int32_t other : problem_.conflicts(item)) {
         met_by_[size_t(other)] = item;
-        const bool is_taken = offsets_[size_t(other)] >= 0 && problem_.item(other).size_bytes > 0;
+        const bool is_taken = offsets_[size_t(other)] >= 0 && problem_.item(other).has_bytes();
         taken += is_taken ? 1 : 0;
     }
-    const bool has_bytes = problem_.item(item).size_bytes > 0;
-    if (!has_bytes || (fit == Fit::kFirst && taken <= Gaps::kFewTaken)) {
+    if (fit == Fit::kFirst && taken <= Gaps::kFewTaken) {
         return find_gap(item, fit, height);
     }
     work_in_line_ += Gaps::work_of(taken);

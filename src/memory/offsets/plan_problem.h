@@ -23,6 +23,8 @@ struct PlanItem {
     int32_t begin_step = 0;
     int32_t end_step = 0;
     int32_t index = 0;  // of the buffer as given
+
+    bool has_bytes() const { return size_bytes > 0; }  // if not, it lies nowhere
 };
 
 class PlanProblem {

@@ -266,13 +266,13 @@ MemoryPlan PlanSolver::plan(size_t buffers) const {
     plan.proved_bytes = proved_bytes_;
     plan.algorithm = packing_.algorithm;
     for (int32_t item = 0; item < problem_.size(); ++item) {
-        const bool has_bytes = problem_.item(item).size_bytes > 0;
-        plan.offsets[size_t(problem_.item(item).index)] =
-            has_bytes ? packing_.offsets[size_t(item)] : 0;
+        const PlanItem& placed = problem_.item(item);
+        plan.offsets[size_t(placed.index)] =
+            placed.has_bytes() ? packing_.offsets[size_t(item)] : 0;
     }
     plan.bound_buffers.reserve(bound_.items.size());
     for (const int32_t item : bound_.items) {
-        if (problem_.item(item).size_bytes > 0) {
+        if (problem_.item(item).has_bytes()) {
             plan.bound_buffers.push_back(problem_.item(item).index);
         }
     }
