@@ -132,6 +132,10 @@ for machine in 1 2 4; do
     fi
     first=${first:-$machine}
 done
+# Again at the very end: all that a long log's reader may get to see.
+for machine in $failed; do
+    grep -h -A 6 ': Failure' "$logs/$machine" | head -n 40
+done
 [ -z "$failed" ] || echo "=== failed:$failed"
 echo "=== all machines: $all ms, $((all * 100 / ($# * least))) % of $# starts and ends of $least ms, the shortest here"
 exit "$result"
