@@ -230,31 +230,42 @@ void pack_rows(const float* b, int64_t b_row_stride, int64_t k, int64_t columns,
     }
 }
 
-void pack_some_columns(
-    const float* b, int64_t b_column_stride, int64_t k, int64_t columns, float* panel) {
-    for (int64_t i = 0; i < k; ++i, panel += kColumns) {
-        for (int64_t j = 0; j < kColumns; ++j) {
-            panel[j] = j < columns ? b[j * b_column_stride + i] : 0.0F;
-        }
-    }
-}
-
 #if HWY_TARGET != HWY_SCALAR
 
-// Four steps of K of a whole panel.
+// Four steps of K of as many columns as D has lanes.
+template <class D>
 HWY_INLINE void pack_four_steps(const float* b, int64_t b_column_stride, float* panel) {
-    const F d;
-#pragma GCC unroll 2
-    for (int64_t half = 0; half < 2; ++half) {
-        const Quad<F> quad(b + half * kLanes * b_column_stride, b_column_stride);
+    const Quad<D> quad(b, b_column_stride);
 #pragma GCC unroll 4
-        for (int64_t step = 0; step < 4; ++step) {
-            hn::StoreU(quad.column[step], d, panel + step * kColumns + half * kLanes);
-        }
+    for (int64_t step = 0; step < 4; ++step) {
+        hn::StoreU(quad.column[step], D(), panel + step * kColumns);
     }
 }
 
 #endif
+
+// A panel with fewer columns than it has room for: also the few of short attention.
+void pack_some_columns(
+    const float* b, int64_t b_column_stride, int64_t k, int64_t columns, float* panel) {
+    int64_t quad_steps = 0;
+    int64_t quad_columns = 0;
+#if HWY_TARGET != HWY_SCALAR
+    quad_steps = k / 4 * 4;
+    quad_columns = columns / 4 * 4;
+    for (int64_t i = 0; i < quad_steps; i += 4) {
+        for (int64_t j = 0; j < quad_columns; j += 4) {
+            pack_four_steps<hn::FixedTag<float, 4>>(b + j * b_column_stride + i, b_column_stride,
+                                                    panel + i * kColumns + j);
+        }
+    }
+#endif
+    for (int64_t i = 0; i < k; ++i, panel += kColumns) {
+        for (int64_t j = i < quad_steps ? quad_columns : 0; j < columns; ++j) {
+            panel[j] = b[j * b_column_stride + i];
+        }
+        std::fill(panel + columns, panel + kColumns, 0.0F);
+    }
+}
 
 void pack_columns(
     const float* b, int64_t b_column_stride, int64_t k, int64_t columns, float* panels) {
@@ -262,10 +273,14 @@ void pack_columns(
         int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
         for (; columns >= kColumns && i + 4 <= k; i += 4) {
-            pack_four_steps(b + i, b_column_stride, panels + i * kColumns);
+            for (int64_t half = 0; half < kColumns; half += kLanes) {
+                pack_four_steps<F>(b + half * b_column_stride + i, b_column_stride,
+                                   panels + i * kColumns + half);
+            }
         }
 #endif
-        pack_some_columns(b + i, b_column_stride, k - i, columns, panels + i * kColumns);
+        pack_some_columns(b + i, b_column_stride, k - i, std::min<int64_t>(columns, kColumns),
+                          panels + i * kColumns);
         b += kColumns * b_column_stride;
     }
 }
