@@ -231,8 +231,12 @@ Status Importer::add_default_input(Scope& scope, const ValueInfoProto& info) {
 Status Importer::add_outputs(Scope& scope, const GraphProto& graph) {
     NameTable<bool> seen;
     for (const ValueInfoProto& info : graph.output) {
+        std::string name(info.name);
         if (!seen.insert(info.name)) {
-            return duplicate_name(info.name, "graph output");
+            if (scope.outer == nullptr) {
+                return duplicate_name(info.name, "graph output");
+            }
+            name = scope.builder.unique_name(name);  // a body's outputs go by their numbers
         }
         const std::optional<ValueId> id = scope.find(info.name);
         if (!id || !id->valid()) {
@@ -240,7 +244,7 @@ Status Importer::add_outputs(Scope& scope, const GraphProto& graph) {
                 .with_node(fmt::format("graph output '{}'", info.name));
         }
         scope.builder.graph().outputs.push_back(*id);
-        scope.builder.graph().output_names.emplace_back(info.name);
+        scope.builder.graph().output_names.push_back(std::move(name));
     }
     return {};
 }

@@ -94,6 +94,42 @@ TEST(OnnxWriter, ConstantsThatBodiesCaptureAreWrittenOnce) {
     }
 }
 
+// Whoever runs a body asks for its outputs by their numbers, so that their names may be alike.
+TEST(OnnxWriter, ABodyMayListAValueTwice) {
+    testing::ModelParts body;
+    body.nodes = {testing::node("Add", {"x", "x"}, {"z"})};
+    body.outputs = std::vector<std::string>(3, testing::f32_info("z", {2}));
+    const std::string graph_field = testing::bytes(6, testing::graph_bytes(body));
+    testing::ModelParts parts;
+    parts.inputs = {testing::f32_info("x", {2}),
+                    testing::value_info("c", testing::tensor_type(DType::kBool, {}))};
+    parts.outputs = {testing::f32_info("p", {2}), testing::f32_info("q", {2}),
+                     testing::f32_info("r", {2})};
+    parts.nodes = {testing::node("If", {"c"}, {"p", "q", "r"},
+                                 testing::attribute("then_branch", 5, graph_field) +
+                                     testing::attribute("else_branch", 5, graph_field))};
+    TemporaryFolder folder;
+    Result<Graph> graph = folder.load(parts);
+    for (const char* written : {"first", "again"}) {
+        ASSERT_TRUE(graph.ok()) << graph.error().message();
+        const Runtime runtime;
+        Request request = *runtime.compile(*graph)->make_request();
+        ASSERT_TRUE(request.bind("x", *Tensor::from<float>({2}, {1, 2})).ok());
+        ASSERT_TRUE(request.bind("c", *Tensor::allocate(DType::kBool, {})).ok());
+        ASSERT_TRUE(request.run().ok());
+        for (const char* name : {"p", "q", "r"}) {
+            EXPECT_THAT(request.get<float>(name), ElementsAre(2, 4)) << name << ", " << written;
+        }
+        ASSERT_TRUE(save_onnx(*graph, folder.path() / "g.onnx").ok());
+        graph = load_onnx(folder.path() / "g.onnx");
+    }
+    parts.outputs = std::vector<std::string>(2, testing::f32_info("p", {2}));
+    const Result<Graph> refused = folder.load(parts);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message(),
+                HasSubstr("found 'p' twice, the second as graph output"));
+}
+
 // x[6] in three parts, of which only the first has a name.
 TEST(OnnxWriter, PartsWithoutNamesStay) {
     for (const int64_t opset : {13, 18}) {
