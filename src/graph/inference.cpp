@@ -288,6 +288,7 @@ Status Inference::evaluate(const NodeData& node) {
                           evaluate_node(node, input_values_, outputs_, options_.stop));
     for (size_t i = 0; i < results.size(); ++i) {
         outputs_[i].type = TypeInfo::tensor(results[i].dtype(), results[i].shape());
+        outputs_[i].extents.reset();  // which know no negative numbers
         outputs_[i].value = std::move(results[i]);
     }
     return {};

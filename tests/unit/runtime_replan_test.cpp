@@ -353,5 +353,37 @@ TEST(Replan, SeesWhatAShapeInputSaysNow) {
     EXPECT_THAT(request.get<float>("y"), ElementsAre(1, 2, 1, 2, 1, 2));
 }
 
+// Extents on the way to a shape may be negative: n - 1, and (n - 4) + 3, from n = 1 and 2 on.
+TEST(Replan, ShapesAreComputedFromNegativeNumbers) {
+    Builder builder;
+    Graph& graph = builder.graph;
+    const ValueId x = graph.input("x", DType::kFloat32, {"n"});
+    const ValueId shape = graph.add("Shape", {x});
+    const ValueId less = graph.add("Add", {shape, builder.ints({-1})});
+    graph.output("less", graph.add("ConstantOfShape", {less}));
+    const ValueId far_less = graph.add("Sub", {shape, builder.ints({4})});
+    const ValueId back = graph.add("Add", {far_less, builder.ints({3})});
+    graph.output("back", graph.add("Expand", {builder.weights({1}), back}));
+    const ValueId negative = graph.add("Mul", {shape, builder.ints({-1})});
+    const ValueId twice = graph.add("Mul", {negative, builder.ints({-2})});
+    graph.output("twice", graph.add("ConstantOfShape", {twice}));
+    for (const bool optimizes : {true, false}) {
+        CompileOptions options;
+        options.optimize = optimizes;
+        const Runtime runtime;
+        Request request = *runtime.compile(graph, options)->make_request();
+        for (const int64_t n : {3, 1, 2, 9, 1, 4}) {
+            ASSERT_TRUE(request.bind("x", random_tensor({n}, 1)).ok());
+            const Status status = request.run();
+            ASSERT_TRUE(status.ok()) << status.message();
+            EXPECT_EQ(request.output("less")->tensor().shape(), Shape({n - 1})) << n;
+            EXPECT_EQ(request.output("back")->tensor().shape(), Shape({n - 1})) << n;
+            EXPECT_EQ(request.output("twice")->tensor().shape(), Shape({2 * n})) << n;
+        }
+        ASSERT_TRUE(request.bind("x", random_tensor({0}, 1)).ok());
+        EXPECT_THAT(request.run().message(), HasSubstr("negative"));
+    }
+}
+
 }  // namespace
 }  // namespace leat
