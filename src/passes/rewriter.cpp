@@ -251,12 +251,36 @@ bool broadcasts_into(const TypeInfo& operand, const TypeInfo& result) {
         [](const DimSpec& a, const DimSpec& b) { return a.extent() == 1 || same_dim(a, b); });
 }
 
+namespace {
+
+// Of a reshape to `to` by this target: what is not copied holds as many elements before and after,
+// also where what is copied holds none.
+bool fits_without_copies(const TypeInfo& from,
+                         const TypeInfo& to,
+                         const std::vector<int64_t>& target) {
+    DimSpec before(1);
+    DimSpec after(1);
+    for (size_t i = 0; i < std::max(from.dims->size(), target.size()); ++i) {
+        const bool is_copied = i < target.size() && target[i] == 0;
+        if (i < from.dims->size() && !is_copied) {
+            before = multiply_dims(before, (*from.dims)[i]);
+        }
+        if (i < target.size() && !is_copied) {
+            after = multiply_dims(after, (*to.dims)[i]);
+        }
+    }
+    return same_dim(before, after);
+}
+
+}  // namespace
+
 std::optional<std::vector<int64_t>> reshape_target(const TypeInfo& from, const TypeInfo& to) {
     if (!to.is_tensor() || !to.dims) {
         return std::nullopt;
     }
     std::vector<int64_t> target;
     int open = 0;
+    bool has_copy = false;
     for (size_t i = 0; i < to.dims->size(); ++i) {
         const DimSpec& dim = (*to.dims)[i];
         if (dim.extent() == 0) {
@@ -269,10 +293,14 @@ std::optional<std::vector<int64_t>> reshape_target(const TypeInfo& from, const T
     for (size_t i = 0; open > 1 && from.dims && i < target.size() && i < from.dims->size(); ++i) {
         if (target[i] < 0 && same_dim((*from.dims)[i], (*to.dims)[i])) {
             target[i] = 0;
+            has_copy = true;
             --open;
         }
     }
-    return open <= 1 ? std::optional(std::move(target)) : std::nullopt;
+    if (open > 1 || (has_copy && !fits_without_copies(from, to, target))) {
+        return std::nullopt;
+    }
+    return target;
 }
 
 }  // namespace leat

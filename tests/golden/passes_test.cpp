@@ -309,6 +309,8 @@ TEST(ReshapeTarget, CopiesAllOpenExtentsButOne) {
                 ElementsAre(0, 2, -1, 3));
     EXPECT_FALSE(reshape_target(dims({"a", "b", 6}), dims({"b", "a", 6})));
     EXPECT_FALSE(reshape_target(dims({"a", 0}), dims({0, "a"})));
+    // With c = 0 the elements do not say what a becomes.
+    EXPECT_FALSE(reshape_target(dims({"a", "c"}), dims({"b", "c"})));
 }
 
 }  // namespace
