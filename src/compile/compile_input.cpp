@@ -45,6 +45,10 @@ Status check_options(const CompileOptions& options) {
         return invalid_argument("memory_limit_bytes is {}", options.memory_limit_bytes)
             .with_needed("a number of bytes, or 0 for no limit");
     }
+    if (options.pool_limit_bytes < 0) {
+        return invalid_argument("pool_limit_bytes is {}", options.pool_limit_bytes)
+            .with_needed("a number of bytes, or 0 for no limit");
+    }
     if (options.plan_cache_bytes < 0) {
         return invalid_argument("plan_cache_bytes is {}", options.plan_cache_bytes)
             .with_needed("0 or more");

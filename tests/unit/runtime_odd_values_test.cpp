@@ -167,6 +167,7 @@ TEST(OddOptions, OfMemoryAreErrors) {
         return runtime.compile(graph, options).error().message();
     };
     EXPECT_THAT(message({.memory_limit_bytes = -1}), HasSubstr("memory_limit_bytes is -1"));
+    EXPECT_THAT(message({.pool_limit_bytes = -1}), HasSubstr("pool_limit_bytes is -1"));
     EXPECT_THAT(message({.plan_cache_bytes = -1}), HasSubstr("plan_cache_bytes is -1"));
     EXPECT_THAT(message({.max_requests = 0}), HasSubstr("max_requests is 0"));
     EXPECT_EQ(message({.memory_limit_bytes = kMost, .max_requests = 1 << 30}), "ok");
