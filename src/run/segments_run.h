@@ -35,8 +35,8 @@ class SegmentsRun {
 
     // Moves the inputs away. The results are in memory of the pool, or of inputs and constants.
     Result<std::vector<Value>> run(std::span<Value> inputs, const scheduler::RunControl& control);
-    // The same, one step of a plan after the other, with the times of segments. What bodies take is
-    // in no time.
+    // The same, one step of a plan after the other, with their times. A node between segments has
+    // one row, and the steps of its bodies have none.
     Result<std::vector<Value>> profile(std::span<Value> inputs, std::vector<StepTime>& times);
     // The same in steps, as RequestState has them: nothing of it fails but finish().
     void start(std::span<const Value> inputs, const scheduler::RunControl& control);

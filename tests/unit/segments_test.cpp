@@ -388,7 +388,26 @@ TEST_P(Segments, AreProfiled) {
     EXPECT_THAT(elements_of(request, "y"), ElementsAre(10, 6));
 }
 
-// What the largest run needed is enough for those that follow, whatever their sizes.
+TEST_P(Segments, HaveARowInProfilesForEachNodeBetweenThem) {
+    Graph graph("carried in segments");
+    const ValueId x = graph.input("x", DType::kFloat32, {"n"});
+    const ValueId at = graph.add("NonZero", {x}, {}, "find");
+    const ValueId parts = graph.add("SequenceConstruct", {at, at}, {}, "list");
+    graph.output("y", graph.add("ConcatFromSequence", {parts}, {{"axis", int64_t{1}}}, "join"));
+    const CompiledGraph compiled = *runtime_.compile(graph, options_);
+    Request request = *compiled.make_request();
+    ASSERT_TRUE(request.bind("x", floats({1, 0, 3})).ok());
+    const Result<std::vector<StepTime>> times = request.profile();
+    ASSERT_TRUE(times.ok()) << times.error().message();
+    for (const char* node : {"list", "join"}) {
+        const auto row = std::find_if(times->begin(), times->end(),
+                                      [node](const StepTime& time) { return time.node == node; });
+        ASSERT_NE(row, times->end()) << node;
+        EXPECT_EQ(row->kernel, "between segments");
+        EXPECT_GT(row->time_ns, 0);
+    }
+}
+
 // One trace has the segments and what runs between them.
 TEST_P(Segments, AreTraced) {
     Graph graph("carried in segments");
