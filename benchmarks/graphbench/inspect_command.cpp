@@ -253,6 +253,11 @@ Status add_memory(const Target& target,
     for (const PlanReport& plan : report.plans) {
         text += memory_text(plan);
     }
+    if (report.plans.empty() && !report.segments.empty()) {
+        text +=
+            "memory: no plan of the whole graph, as data decide shapes in it: each segment has "
+            "plans of its own\n";
+    }
     json.set("memory", json_list(report.plans, memory_json));
     const std::string svg = options.text("svg");
     if (!draws_memory(options)) {

@@ -34,7 +34,8 @@ struct Opened {
 Opened open_for(const Runtime& runtime,
                 const Options& options,
                 CompileOptions compile,
-                const std::string& backends) {
+                const std::string& backends,
+                const SessionLoad& load = {}) {
     if (const int code = report_backends(runtime, backends); code != kExitOk) {
         return {std::nullopt, code};
     }
@@ -56,7 +57,7 @@ Opened open_for(const Runtime& runtime,
     }
     bool at_run = false;
     Result<Session> session = open_session(runtime, std::move(target).value(), std::move(compile),
-                                           std::move(inputs).value(), &at_run);
+                                           std::move(inputs).value(), &at_run, load);
     if (!session.ok()) {
         return {std::nullopt,
                 report_error(session.error(),
@@ -266,19 +267,15 @@ int check_threads(const Options& options, const OptionValues& values) {
 
 Result<int> run_command(const Options& options, const OptionValues& values) {
     Runtime runtime(values.runtime);
-    Opened opened = open_for(runtime, options, values.compile, backends_of(options));
+    SessionLoad load;
+    if (options.given("deadline")) {
+        load.first_run.deadline = std::chrono::nanoseconds(options.nanoseconds("deadline", 1e6));
+    }
+    Opened opened = open_for(runtime, options, values.compile, backends_of(options), load);
     if (!opened.session) {
         return opened.exit_code;
     }
-    Session& session = *opened.session;
-    const Activity activity(fmt::format("running '{}'", session.name));
-    if (options.given("deadline")) {
-        RunOptions limits;
-        limits.deadline = std::chrono::nanoseconds(options.nanoseconds("deadline", 1e6));
-        if (Status status = session.request->run(limits); !status.ok()) {
-            return report_error(status, true);
-        }
-    }
+    const Session& session = *opened.session;
     Result<std::vector<NamedValue>> outputs = outputs_of(session);
     if (!outputs.ok()) {
         return report_error(outputs.error(), true);

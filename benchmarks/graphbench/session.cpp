@@ -18,6 +18,7 @@ namespace {
 Status prepare_all(RequestQueue& stream,
                    const std::vector<NamedValue>& inputs,
                    const InputShapes& shapes,
+                   const RunOptions& first_run,
                    Phases& phases,
                    bool& failed_at_run) {
     for (int i = 0; i < stream.depth(); ++i) {
@@ -30,7 +31,7 @@ Status prepare_all(RequestQueue& stream,
         phases.prepare_ns += now_ns() - begin;
         begin = now_ns();
         failed_at_run = true;
-        LEAT_RETURN_IF_ERROR(stream.submit());
+        LEAT_RETURN_IF_ERROR(stream.submit(first_run));
         LEAT_RETURN_IF_ERROR(stream.take().error());
         failed_at_run = false;
         phases.first_run_ns = i == 0 ? now_ns() - begin : phases.first_run_ns;
@@ -42,15 +43,16 @@ Status prepare_all(RequestQueue& stream,
 Result<RequestQueue> make_ready(const CompiledGraph& compiled,
                                 const std::vector<NamedValue>& inputs,
                                 const InputShapes& shapes,
-                                int in_flight,
+                                const SessionLoad& load,
                                 Phases& phases,
                                 bool& failed_at_run) {
     const int64_t begin = now_ns();
     RequestQueueOptions options;
-    options.depth = in_flight;
+    options.depth = load.in_flight;
     LEAT_ASSIGN_OR_RETURN(RequestQueue stream, RequestQueue::make(compiled, options));
     phases.prepare_ns = now_ns() - begin;
-    LEAT_RETURN_IF_ERROR(prepare_all(stream, inputs, shapes, phases, failed_at_run));
+    LEAT_RETURN_IF_ERROR(
+        prepare_all(stream, inputs, shapes, load.first_run, phases, failed_at_run));
     return stream;
 }
 
@@ -82,9 +84,9 @@ Result<Session> open_session(const Runtime& runtime,
     std::vector<RequestQueue> streams;
     for (int i = 0; i < load.streams; ++i) {
         Phases others;
-        LEAT_ASSIGN_OR_RETURN(RequestQueue stream,
-                              make_ready(compiled, inputs, compile.shapes, load.in_flight,
-                                         i == 0 ? phases : others, at_run));
+        LEAT_ASSIGN_OR_RETURN(
+            RequestQueue stream,
+            make_ready(compiled, inputs, compile.shapes, load, i == 0 ? phases : others, at_run));
         streams.push_back(std::move(stream));
     }
     Request* const request = &streams.front().next();

@@ -43,7 +43,8 @@ struct Session {
 // Who runs a session's requests.
 struct SessionLoad {
     int streams = 1;
-    int in_flight = 1;  // of each stream; 0: as many as the graph is compiled for
+    int in_flight = 1;          // of each stream; 0: as many as the graph is compiled for
+    RunOptions first_run = {};  // its limits
 };
 
 // Compiles `target`, or loads what is compiled, and for each stream makes its requests, binds the
