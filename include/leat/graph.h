@@ -91,6 +91,8 @@ class LEAT_API Graph {
 
     // ---- building. Errors (duplicate names, unknown operators, unknown element types, negative
     // extents) are kept and come back from verify(). ----
+    // kUndefined, no dims: of a body, which takes the type that the node hands it, a sequence's or
+    // an optional's, too. The graph itself cannot declare such inputs here; parse_graph can.
     ValueId input(std::string_view name, DType dtype, std::vector<DimSpec> dims);
     ValueId constant(std::string_view name, Tensor value);
     // Adds an operator of ONNX's default domain in its newest form, or "DOMAIN.NAME", a custom one;
