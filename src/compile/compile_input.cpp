@@ -41,13 +41,14 @@ Status check_options(const CompileOptions& options) {
             return invalid_argument("{} is none of its enumerators", name);
         }
     }
-    if (options.memory_limit_bytes < 0) {
-        return invalid_argument("memory_limit_bytes is {}", options.memory_limit_bytes)
-            .with_needed("a number of bytes, or 0 for no limit");
-    }
-    if (options.pool_limit_bytes < 0) {
-        return invalid_argument("pool_limit_bytes is {}", options.pool_limit_bytes)
-            .with_needed("a number of bytes, or 0 for no limit");
+    const std::pair<const char*, int64_t> limits[] = {
+        {"memory_limit_bytes", options.memory_limit_bytes},
+        {"pool_limit_bytes", options.pool_limit_bytes}};
+    for (const auto& [name, bytes] : limits) {
+        if (bytes < 0) {
+            return invalid_argument("{} is {}", name, bytes)
+                .with_needed("a number of bytes, or 0 for no limit");
+        }
     }
     if (options.plan_cache_bytes < 0) {
         return invalid_argument("plan_cache_bytes is {}", options.plan_cache_bytes)

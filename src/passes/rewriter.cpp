@@ -251,29 +251,6 @@ bool broadcasts_into(const TypeInfo& operand, const TypeInfo& result) {
         [](const DimSpec& a, const DimSpec& b) { return a.extent() == 1 || same_dim(a, b); });
 }
 
-namespace {
-
-// Of a reshape to `to` by this target: what is not copied holds as many elements before and after,
-// also where what is copied holds none.
-bool fits_without_copies(const TypeInfo& from,
-                         const TypeInfo& to,
-                         const std::vector<int64_t>& target) {
-    DimSpec before(1);
-    DimSpec after(1);
-    for (size_t i = 0; i < std::max(from.dims->size(), target.size()); ++i) {
-        const bool is_copied = i < target.size() && target[i] == 0;
-        if (i < from.dims->size() && !is_copied) {
-            before = multiply_dims(before, (*from.dims)[i]);
-        }
-        if (i < target.size() && !is_copied) {
-            after = multiply_dims(after, (*to.dims)[i]);
-        }
-    }
-    return same_dim(before, after);
-}
-
-}  // namespace
-
 std::optional<std::vector<int64_t>> reshape_target(const TypeInfo& from, const TypeInfo& to) {
     if (!to.is_tensor() || !to.dims) {
         return std::nullopt;
@@ -297,7 +274,17 @@ std::optional<std::vector<int64_t>> reshape_target(const TypeInfo& from, const T
             --open;
         }
     }
-    if (open > 1 || (has_copy && !fits_without_copies(from, to, target))) {
+    // What is not copied holds as many elements before and after, also where copies hold none.
+    const auto rest = [&target](const std::vector<DimSpec>& dims) {
+        DimSpec elements(1);
+        for (size_t i = 0; i < dims.size(); ++i) {
+            if (i >= target.size() || target[i] != 0) {
+                elements = multiply_dims(elements, dims[i]);
+            }
+        }
+        return elements;
+    };
+    if (open > 1 || (has_copy && !same_dim(rest(*from.dims), rest(*to.dims)))) {
         return std::nullopt;
     }
     return target;

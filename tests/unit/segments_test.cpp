@@ -477,6 +477,7 @@ TEST_P(Segments, WriteResultsOfOpenSizeToThePool) {
     EXPECT_EQ(request.run_report().pool_peak_bytes, 2 * kCount * int64_t{sizeof(float)});
 }
 
+// What the largest run needed is enough for those that follow, whatever their sizes.
 TEST_P(Segments, KeepWhatTheLargestRunNeeded) {
     const CompiledGraph compiled = *runtime_.compile(above_threshold(), options_);
     Request request = *compiled.make_request();

@@ -244,7 +244,7 @@ HWY_INLINE void pack_four_steps(const float* b, int64_t b_column_stride, float* 
 
 #endif
 
-// A panel with fewer columns than it has room for: also the few of short attention.
+// Of one panel: columns four by four, as short attention has few keys, or the last steps of K.
 void pack_some_columns(
     const float* b, int64_t b_column_stride, int64_t k, int64_t columns, float* panel) {
     int64_t quad_steps = 0;
