@@ -9,7 +9,7 @@
 #include "conformance/op_difference.h"
 #include "conformance/reference_node.h"
 #include "conformance/vulkan_kernel_run.h"
-#include "ops/attention/attention_vulkan.h"
+#include "ops/attention/fused_attention_vulkan.h"
 #include "ops/elementwise/attached_chains_vulkan.h"
 #include "ops/elementwise/element_access.h"
 #include "ops/elementwise/node_vulkan.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/vulkan/plugin/lower/group_builder.h"
-#include "ops/attention/attention_vulkan.h"
+#include "ops/attention/fused_attention_vulkan.h"
 
 namespace leat::vulkan {
 

@@ -13,7 +13,7 @@
 #include "backends/vulkan/record/list_writer.h"
 #include "base/error.h"
 #include "base/transformed.h"
-#include "ops/attention/attention_vulkan.h"
+#include "ops/attention/fused_attention_vulkan.h"
 #include "ops/elementwise/attached_chains_vulkan.h"
 #include "ops/movement/movement_vulkan.h"
 #include "ops/roofline.h"

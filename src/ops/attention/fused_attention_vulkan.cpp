@@ -1,4 +1,4 @@
-#include "ops/attention/attention_vulkan.h"
+#include "ops/attention/fused_attention_vulkan.h"
 
 #include <fmt/core.h>
 
