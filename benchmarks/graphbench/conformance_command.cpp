@@ -4,22 +4,28 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "backend_difference.h"
 #include "base/error.h"
 #include "base/files/new_file.h"
 #include "base/files/text_file.h"
 #include "commands.h"
+#include "conformance/data_sets.h"
 #include "conformance/layout_test.h"
+#include "conformance_report.h"
 #include "device_options.h"
 #include "exit_codes.h"
 #include "files.h"
 #include "interruption.h"
 #include "leat/conformance.h"
+#include "leat/onnx.h"
+#include "machine.h"
 #include "output.h"
 #include "progress.h"
 #include "result.h"
@@ -51,6 +57,9 @@ class Results {
     // Totals; of an interrupted run those so far, if there are any. Errors: the file cannot be
     // written.
     Status finish(const std::vector<std::string>& without_data, bool is_whole);
+
+    // What --junit and --markdown ask for.
+    Status write_reports(const Options& options) const;
 
     int64_t failed() const { return failed_; }
     int64_t passed() const { return int64_t(passed_names_.size()); }
@@ -93,21 +102,8 @@ class Results {
     int64_t unsupported_ = 0;
     int64_t not_compared_ = 0;
     std::set<std::string> passed_names_;
+    std::vector<ConformanceTest> tests_;
 };
-
-std::string_view status_of(ConformanceVerdict verdict) {
-    switch (verdict) {
-        case ConformanceVerdict::kPassed:
-            return "passed";
-        case ConformanceVerdict::kUnsupported:
-            return "unsupported";
-        case ConformanceVerdict::kNotCompared:
-            return "not_compared";
-        case ConformanceVerdict::kFailed:
-            break;
-    }
-    return "failed";
-}
 
 std::string_view heading_of(ConformanceVerdict verdict) {
     switch (verdict) {
@@ -129,6 +125,7 @@ void Results::add(const ConformanceTest& test) {
     if (!has_passed) {
         entry.set("reason", test.reason);
     }
+    tests_.push_back(test);
     open();
     write((total() == 0 ? "\n    " : ",\n    ") + entry.dump(-1));
     if (has_passed) {
@@ -187,6 +184,16 @@ Status Results::finish(const std::vector<std::string>& without_data, bool is_who
     return Status(error_).with_file(file_);
 }
 
+Status Results::write_reports(const Options& options) const {
+    if (const std::string file = options.text("junit"); !file.empty()) {
+        LEAT_RETURN_IF_ERROR(write_text_file(file, junit_text(tests_, backends_)));
+    }
+    if (const std::string file = options.text("markdown"); !file.empty()) {
+        LEAT_RETURN_IF_ERROR(write_text_file(file, markdown_text(tests_, backends_)));
+    }
+    return {};
+}
+
 // Names in the file of --expected, one a line; '#' begins a comment.
 Result<std::vector<std::string>> read_names(const std::string& file) {
     LEAT_ASSIGN_OR_RETURN(const std::string text, read_text_file(file));
@@ -240,8 +247,14 @@ std::string prefix_of(const std::string& root, const Options& options) {
     return (stem.has_filename() ? stem : stem.parent_path()).filename().string().append("/");
 }
 
+// --filter selects by a part of the name below the root, --only by the whole name as it is told.
+bool is_wanted(const Options& options, const std::string& below_root, const std::string& name) {
+    const std::vector<std::string>& only = options.list("only");
+    return is_selected(below_root, options.list("filter")) &&
+           (only.empty() || std::find(only.begin(), only.end(), name) != only.end());
+}
+
 Result<Suite> find_suite(const Options& options) {
-    const std::vector<std::string>& filters = options.list("filter");
     Suite suite;
     for (const std::string& root : options.positional()) {
         LEAT_ASSIGN_OR_RETURN(FoundTests found, find_layout_tests(root));
@@ -249,7 +262,7 @@ Result<Suite> find_suite(const Options& options) {
         for (TestFolder& test : found.runnable) {
             const std::string name = prefix + test.name;
             suite.present.insert(name);
-            if (is_selected(test.name, filters)) {
+            if (is_wanted(options, test.name, name)) {
                 suite.tests.push_back({name, std::move(test)});
             }
         }
@@ -258,6 +271,48 @@ Result<Suite> find_suite(const Options& options) {
         }
     }
     return suite;
+}
+
+// One test whose outputs are judged by another backend's, whatever the data set says.
+Result<std::string> mismatch_with(const BackendPair& pair, const TestFolder& test) {
+    LEAT_ASSIGN_OR_RETURN(const Graph graph, load_onnx(test.folder / "model.onnx"));
+    for (const std::filesystem::path& data_set : data_sets_of(test.folder)) {
+        LEAT_ASSIGN_OR_RETURN(const std::vector<NamedValue> inputs, load_inputs(graph, data_set));
+        LEAT_ASSIGN_OR_RETURN(const auto found, backend_difference(pair, graph, inputs));
+        if (found) {
+            return fmt::format("{}: output '{}': {}; {}", data_set.filename().string(),
+                               found->output, found->reason,
+                               found->node.empty() ? "no part of the graph differs alone"
+                                                   : "it begins at " + found->node);
+        }
+    }
+    return std::string();
+}
+
+ConformanceTest run_against(const Runtime& runtime,
+                            const TestFolder& test,
+                            const ConformanceOptions& options,
+                            const std::string& other) {
+    BackendPair pair{runtime, options.compile, options.compile, options.relative_tolerance,
+                     options.absolute_tolerance};
+    pair.ours.fallback = Fallback::kForbid;
+    pair.theirs.fallback = Fallback::kForbid;
+    pair.theirs.devices = other;
+    const int64_t begin = now_ns();
+    Result<std::string> mismatch = mismatch_with(pair, test);
+    ConformanceTest result{test.name, ConformanceVerdict::kPassed};
+    if (!mismatch.ok()) {
+        const StatusCode code = mismatch.error().code();
+        result.verdict = code == StatusCode::kUnsupported || code == StatusCode::kPlacement
+                             ? ConformanceVerdict::kUnsupported
+                             : ConformanceVerdict::kFailed;
+        result.reason = mismatch.error().message();
+    } else if (!mismatch->empty()) {
+        result.verdict = ConformanceVerdict::kFailed;
+        result.reason = *std::move(mismatch);
+    }
+    result.time_ns = now_ns() - begin;
+    return result;
 }
 
 std::string to_text(const ConformanceTest& test) {
@@ -288,6 +343,16 @@ ConformanceTest test_of(const std::string& name, const JobEnd& end) {
     return test;
 }
 
+// Workers side by side would bind their threads to the same cores: each has one that may move,
+// unless the options say something else.
+RuntimeOptions shared_out(RuntimeOptions wanted, const Options& options) {
+    if (options.integer("jobs", 1) > 1) {
+        wanted.pin_threads = options.given("pin") && wanted.pin_threads;
+        wanted.threads = options.given("threads") ? wanted.threads : 1;
+    }
+    return wanted;
+}
+
 int run_suite(const Suite& suite,
               const ConformanceOptions& conformance,
               const RuntimeOptions& wanted,
@@ -298,22 +363,41 @@ int run_suite(const Suite& suite,
     std::optional<Activity> activity;
     WorkerJobs jobs;
     jobs.count = suite.tests.size();
+    jobs.workers = size_t(options.integer("jobs", 1));
     jobs.on_begin = [&](size_t job) {
         const std::string& name = suite.tests[job].name;
         progress.update(double(job) / double(jobs.count), name);
         activity.reset();
         activity.emplace(fmt::format("testing '{}', {} of {} done", name, job, jobs.count));
     };
-    jobs.on_end = [&](size_t job, const JobEnd& end) {
-        const ConformanceTest test = test_of(suite.tests[job].name, end);
+    // Several workers end tests in any order: each waits for those before it, so that results of
+    // two runs can be compared line by line.
+    std::map<size_t, ConformanceTest> waiting;
+    size_t next = 0;
+    const auto add = [&](const ConformanceTest& test) {
         if (test.verdict != ConformanceVerdict::kPassed) {
             progress.clear();
         }
         results.add(test);
     };
-    return run_isolated(options, wanted, std::move(jobs), [&](const Runtime& runtime, size_t job) {
-        return to_text(run_conformance_test(runtime, suite.tests[job].folder, conformance));
-    });
+    jobs.on_end = [&](size_t job, const JobEnd& end) {
+        waiting.emplace(job, test_of(suite.tests[job].name, end));
+        for (auto first = waiting.begin(); first != waiting.end() && first->first == next; ++next) {
+            add(first->second);
+            first = waiting.erase(first);
+        }
+    };
+    const std::string other = options.text("against");
+    const int code =
+        run_isolated(options, wanted, std::move(jobs), [&](const Runtime& runtime, size_t job) {
+            const TestFolder& test = suite.tests[job].folder;
+            return to_text(other.empty() ? run_conformance_test(runtime, test, conformance)
+                                         : run_against(runtime, test, conformance, other));
+        });
+    for (const auto& [job, test] : waiting) {  // an interruption came before others
+        add(test);
+    }
+    return code;
 }
 
 }  // namespace
@@ -322,6 +406,9 @@ Result<int> conformance_command(const Options& options, const OptionValues& valu
     if (options.positional().empty()) {
         return usage_error(options,
                            "needs a DIR with folders that hold model.onnx and test_data_set_*");
+    }
+    if (options.integer("jobs", 1) > 1 && options.text("isolate") == "off") {
+        return usage_error(options, "--jobs needs processes: without --isolate off");
     }
     ConformanceOptions conformance;
     conformance.compile = values.compile;
@@ -336,10 +423,16 @@ Result<int> conformance_command(const Options& options, const OptionValues& valu
         print_err("graphbench: {}\n", suite.error().message());
         return kExitTarget;
     }
-    if (suite->tests.empty() && !options.list("filter").empty()) {
-        print_err("graphbench: none of {} tests has a name that --filter selects\n",
-                  suite->present.size());
+    if (suite->tests.empty() && (options.given("filter") || options.given("only"))) {
+        print_err("graphbench: none of {} tests has a name that {} selects\n",
+                  suite->present.size(), options.given("only") ? "--only" : "--filter");
         return kExitTarget;
+    }
+    if (options.flag("list")) {
+        for (const NamedTest& test : suite->tests) {
+            print_out("{}\n", test.name);
+        }
+        return kExitOk;
     }
     std::vector<std::string> expected;
     if (options.given("expected")) {
@@ -347,9 +440,11 @@ Result<int> conformance_command(const Options& options, const OptionValues& valu
     }
     const InterruptGuard guard;
     Results results(options);
-    int exit_code = run_suite(*suite, conformance, values.runtime, options, results);
+    int exit_code =
+        run_suite(*suite, conformance, shared_out(values.runtime, options), options, results);
     const bool is_whole = exit_code == kExitOk;
     LEAT_RETURN_IF_ERROR(results.finish(suite->without_data, is_whole));
+    LEAT_RETURN_IF_ERROR(results.write_reports(options));
     if (std::string file = options.text("list-passed"); !file.empty()) {
         LEAT_RETURN_IF_ERROR(write_passed(results.passed_names(), file));
     }

@@ -11,8 +11,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/files/descriptor.h"
 #include "base/files/new_file.h"
@@ -42,6 +45,10 @@ void tell(int pipe, const Message& message) {
     tell(pipe, std::as_bytes(std::span(&message, 1)));
 }
 
+size_t stride_of(const WorkerJobs& jobs) {
+    return std::max<size_t>(jobs.workers, 1);
+}
+
 [[noreturn]] void live(const WorkerJobs& jobs, size_t first, int pipe, pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) {
@@ -51,7 +58,7 @@ void tell(int pipe, const Message& message) {
         std::signal(signal, SIG_IGN);  // the parent decides
     }
     const int code = jobs.work([&](const WorkerJobs::RunJob& run) {
-        for (size_t job = first; job < jobs.count; ++job) {
+        for (size_t job = first; job < jobs.count; job += stride_of(jobs)) {
             tell(pipe, Message());
             const std::string result = run(job);
             tell(pipe, Message{1, result.size()});
@@ -106,13 +113,20 @@ class Worker {
     Worker& operator=(const Worker&) = delete;
 
     bool has_started() const { return pid_ > 0; }
-    // The first job that this worker has not ended, after follow().
+    // The first of its jobs that this worker has not ended, once it has ended itself.
     size_t next() const { return next_; }
     // Of a worker that ended before its first job; 0: it began one.
     int exit_code() const { return exit_code_; }
 
-    // Until it ends, by itself or by the limit. False: an interruption came.
-    bool follow();
+    // Takes what it has told, without waiting. True: it has ended, by itself or by the limit.
+    bool look();
+    // After an interruption: tells of the job that had ended before.
+    void tell_last() {
+        if (state_ == State::kAfterJob) {
+            end_job({});
+        }
+    }
+    int pipe() const { return pipe_.value(); }
 
   private:
     enum class State : uint8_t { kStarting, kInJob, kAfterJob };
@@ -156,35 +170,30 @@ class Worker {
     JobEnd ended_;  // in kAfterJob: not yet told, as the worker may still die of it
 };
 
-bool Worker::follow() {
-    constexpr int kLookMs = 20;
-    for (;;) {
-        if (interruption() != Interruption::kNone) {
-            if (state_ == State::kAfterJob) {
-                end_job({});
-            }
-            return false;
-        }
-        if (is_readable(kLookMs)) {
-            if (!read_some()) {
-                conclude(wait(), {});
-                return true;
-            }
-            take_messages();
-        } else if (int status = 0; ::waitpid(pid_, &status, WNOHANG) == pid_) {
-            // What it has started keeps the pipe open.
-            has_ended_ = true;
-            while (is_readable(0) && read_some()) {
-                take_messages();
-            }
-            conclude(status, {});
-            return true;
-        } else if (is_over_limit()) {
-            ::kill(pid_, SIGKILL);
-            conclude(wait(), fmt::format("did not end within {:g} s (--test-timeout)", limit_s()));
+bool Worker::look() {
+    if (is_readable(0)) {
+        if (!read_some()) {
+            conclude(wait(), {});
             return true;
         }
+        take_messages();
+        return false;
     }
+    if (int status = 0; ::waitpid(pid_, &status, WNOHANG) == pid_) {
+        // What it has started keeps the pipe open.
+        has_ended_ = true;
+        while (is_readable(0) && read_some()) {
+            take_messages();
+        }
+        conclude(status, {});
+        return true;
+    }
+    if (is_over_limit()) {
+        ::kill(pid_, SIGKILL);
+        conclude(wait(), fmt::format("did not end within {:g} s (--test-timeout)", limit_s()));
+        return true;
+    }
+    return false;
 }
 
 bool Worker::read_some() {
@@ -222,7 +231,7 @@ void Worker::take_messages() {
 void Worker::end_job(std::string failure) {
     ended_.failure = std::move(failure);
     jobs_.on_end(next_, std::exchange(ended_, {}));
-    ++next_;
+    next_ += stride_of(jobs_);
 }
 
 void Worker::conclude(int status, std::string failure) {
@@ -249,25 +258,60 @@ void Worker::conclude(int status, std::string failure) {
     }
 }
 
+// Until one of them tells something, or it is time to look whether one is over its limit.
+void wait_for_any(std::span<const std::unique_ptr<Worker>> workers) {
+    constexpr int kLookMs = 20;
+    std::vector<pollfd> ready;
+    for (const std::unique_ptr<Worker>& worker : workers) {
+        if (worker != nullptr) {
+            ready.push_back({worker->pipe(), POLLIN, 0});
+        }
+    }
+    (void)::poll(ready.data(), ready.size(), kLookMs);
+}
+
 }  // namespace
 
 int run_in_workers(const WorkerJobs& jobs) {
-    size_t next = 0;
-    while (next < jobs.count) {
-        Worker worker(jobs, next);
-        if (!worker.has_started()) {
-            print_err("graphbench: cannot start a process: {}\n", std::strerror(errno));
-            return kExitRuntime;
+    const size_t lanes = std::min(stride_of(jobs), jobs.count);
+    std::vector<std::unique_ptr<Worker>> workers(lanes);
+    std::vector<size_t> next(lanes);
+    std::iota(next.begin(), next.end(), size_t{0});
+    for (;;) {
+        bool is_done = true;
+        for (size_t lane = 0; lane < lanes; ++lane) {
+            if (workers[lane] == nullptr && next[lane] < jobs.count) {
+                workers[lane] = std::make_unique<Worker>(jobs, next[lane]);
+                if (!workers[lane]->has_started()) {
+                    print_err("graphbench: cannot start a process: {}\n", std::strerror(errno));
+                    return kExitRuntime;
+                }
+            }
+            is_done = is_done && workers[lane] == nullptr;
         }
-        if (!worker.follow()) {
+        if (is_done) {
+            return kExitOk;
+        }
+        if (interruption() != Interruption::kNone) {
+            for (const std::unique_ptr<Worker>& worker : workers) {
+                if (worker != nullptr) {
+                    worker->tell_last();
+                }
+            }
             return interruption_exit_code();
         }
-        if (worker.exit_code() != 0) {
-            return worker.exit_code();
+        wait_for_any(workers);
+        for (size_t lane = 0; lane < lanes; ++lane) {
+            if (workers[lane] == nullptr || !workers[lane]->look()) {
+                continue;
+            }
+            if (workers[lane]->exit_code() != 0) {
+                return workers[lane]->exit_code();
+            }
+            next[lane] = workers[lane]->next();
+            workers[lane].reset();
         }
-        next = worker.next();
     }
-    return kExitOk;
 }
 
 int run_here(const WorkerJobs& jobs) {

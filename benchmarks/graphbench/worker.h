@@ -1,5 +1,5 @@
 // Jobs that may crash or hang, run one after the other in a worker: a process that is made anew
-// after each job that ended it.
+// after each job that ended it. Several workers share the jobs between them.
 //
 // A worker, not a process for each job, because a Runtime and its devices take longer to start than
 // most jobs take to run (docs/measurements/conformance.md).
@@ -26,12 +26,13 @@ struct WorkerJobs {
     using RunAll = std::function<void(const RunJob& run)>;
 
     size_t count = 0;
+    size_t workers = 1;  // how many run at a time; worker i has the jobs i, i + workers, ...
     // Of each job, and, where that is longer than a minute, of the worker's begin and end; 0: none.
     double limit_s = 0;
     // The worker's life: makes what jobs share, calls `run_all` once, and returns 0. Another number
     // is graphbench's exit code, before any job.
     std::function<int(const RunAll& run_all)> work;
-    // In this process.
+    // In this process. Jobs of one worker come in order, those of several mixed.
     std::function<void(size_t job)> on_begin;
     std::function<void(size_t job, const JobEnd& end)> on_end;
 };

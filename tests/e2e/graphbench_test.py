@@ -358,6 +358,59 @@ class Files(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("FAILED net", out)
 
+    def test_conformance_lists_and_selects(self):
+        suite = os.path.join(self.folder, "suite")
+        shutil.copytree(os.path.join(suite, "net"), os.path.join(suite, "net2"))
+        self.assertEqual(call("conformance", suite, "--list")[:2], (0, "net\nnet2\n"))
+        self.assertEqual(call("conformance", suite, "--list", "--filter", "2")[:2], (0, "net2\n"))
+        self.assertEqual(call("conformance", suite, "--list", "--only", "net")[:2], (0, "net\n"))
+        code, out, err = call("conformance", suite, "--only", "ne")
+        self.assertEqual((code, out), (3, ""))
+        self.assertIn("none of 2 tests has a name that --only selects", err)
+
+    def test_conformance_side_by_side_gives_the_same_report(self):
+        suite = os.path.join(self.folder, "suite")
+        for i in range(4):
+            shutil.copytree(os.path.join(suite, "net"), os.path.join(suite, f"net{i}"))
+        os.remove(os.path.join(suite, "net1", "test_data_set_0", "output_0.pb"))
+        reports = []
+        for jobs in ("1", "3"):
+            code, out, _ = call("conformance", suite, "--jobs", jobs, "--json", "-")
+            self.assertEqual(code, 1)
+            report = json.loads(out)
+            for test in report["tests"]:
+                del test["time_ns"]
+            reports.append(report)
+        self.assertEqual(reports[0], reports[1])
+        self.assertEqual([test["name"] for test in reports[0]["tests"]], ["net", "net0", "net1", "net2", "net3"])
+        code, _, err = call("conformance", suite, "--jobs", "2", "--isolate", "off")
+        self.assertEqual(code, 2)
+        self.assertIn("--jobs needs processes", err)
+
+    def test_conformance_writes_junit_and_markdown(self):
+        suite = os.path.join(self.folder, "suite")
+        shutil.copytree(os.path.join(suite, "net"), os.path.join(suite, "bad"))
+        os.remove(os.path.join(suite, "bad", "test_data_set_0", "output_0.pb"))
+        junit, markdown = os.path.join(self.folder, "junit.xml"), os.path.join(self.folder, "table.md")
+        self.assertEqual(call("conformance", suite, "--junit", junit, "--markdown", markdown)[0], 1)
+        tests = ElementTree.parse(junit).getroot().find("testsuite")
+        self.assertEqual([tests.get(key) for key in ("name", "tests", "failures", "skipped")], ["cpu", "2", "1", "0"])
+        self.assertEqual([(test.get("name"), len(test)) for test in tests], [("bad", 1), ("net", 0)])
+        self.assertIn("output", tests[0].find("failure").get("message"))
+        with open(markdown, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("| cpu | 2 | 1 | 1 | 0 | 0 |\n", text)
+        self.assertIn("| bad | failed | ", text)
+
+    def test_conformance_against_another_backend_names_the_node(self):
+        suite = os.path.join(self.folder, "suite")
+        code, out, err = call("conformance", suite, "--against", "reference")
+        self.assertEqual(code, 0, out + err)
+        # Not a bit of difference is allowed: the first convolution already sums in another order.
+        code, out, _ = call("conformance", suite, "--against", "reference", "--rtol", "0", "--atol", "0")
+        self.assertEqual(code, 1)
+        self.assertRegex(out, r"it begins at node '[^']+' \(Conv\)")
+
     def test_conformance_says_what_it_does_not_run(self):
         suite = os.path.join(self.folder, "suite")
         code, out, err = call("conformance", suite, "--filter", "nosuch")

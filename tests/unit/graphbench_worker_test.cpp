@@ -1,4 +1,5 @@
 // Jobs in workers: what ends one, who is told, and that the next go on.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <map>
 #include <thread>
 #include <vector>
 
@@ -18,6 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 struct Record {
     std::vector<size_t> begun;
@@ -104,6 +107,51 @@ TEST(Worker, OneThatHangsIsKilledAtTheLimit) {
     EXPECT_THAT(record.ends[0].failure, HasSubstr("did not end within 0.5 s"));
     EXPECT_GE(record.ends[0].time_ns, 500'000'000);
     EXPECT_EQ(record.ends[1].result, "done");
+}
+
+// Worker i has the jobs i, i + 3, ...: one that ends in a job gets a successor for the rest of its
+// own.
+TEST(Worker, SeveralShareTheJobs) {
+    std::map<size_t, JobEnd> ends;
+    WorkerJobs jobs;
+    jobs.count = 8;
+    jobs.workers = 3;
+    jobs.work = each([](size_t number) -> std::string {
+        if (number == 4) {
+            std::_Exit(3);
+        }
+        return fmt::format("{} {}", number, getpid());
+    });
+    jobs.on_begin = [](size_t) {};
+    jobs.on_end = [&ends](size_t job, const JobEnd& end) {
+        EXPECT_TRUE(ends.emplace(job, end).second) << job;
+    };
+    EXPECT_EQ(run_in_workers(jobs), 0);
+    ASSERT_EQ(ends.size(), 8U);
+    const auto worker_of = [&ends](size_t job) {
+        const std::string& text = ends[job].result;
+        return text.substr(text.find(' ') + 1);
+    };
+    for (const size_t job : {0, 1, 2, 3, 5, 6, 7}) {
+        EXPECT_THAT(ends[job].result, StartsWith(std::to_string(job) + " "));
+    }
+    EXPECT_EQ(ends[4].failure, "ended with exit code 3");
+    EXPECT_EQ(worker_of(0), worker_of(6));
+    EXPECT_EQ(worker_of(2), worker_of(5));
+    EXPECT_NE(worker_of(0), worker_of(2));
+    EXPECT_NE(worker_of(1), worker_of(7)) << "it has ended in job 4";
+}
+
+TEST(Worker, MoreOfThemThanJobsAreNotStarted) {
+    WorkerJobs jobs;
+    jobs.count = 2;
+    jobs.workers = 1'000'000;
+    size_t ended = 0;
+    jobs.work = each([](size_t) { return std::string(); });
+    jobs.on_begin = [](size_t) {};
+    jobs.on_end = [&ended](size_t, const JobEnd&) { ++ended; };
+    EXPECT_EQ(run_in_workers(jobs), 0);
+    EXPECT_EQ(ended, 2U);
 }
 
 // What a job leaves behind may end its process later.
