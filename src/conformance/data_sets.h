@@ -23,9 +23,9 @@ struct NamedValue {
 };
 
 // input_0.pb, input_1.pb, ... of a data set, for the graph's inputs in order and after them for its
-// default inputs; fewer files leave the last ones out. Where there are default inputs, and all
-// files name their tensors after inputs, these names decide. Each file is parsed as the kind that
-// the graph declares.
+// default inputs; fewer files leave the last ones out. An optional input without a file is empty.
+// Where there are default inputs, and all files name their tensors after inputs, these names
+// decide. Each file is parsed as the kind that the graph declares.
 Result<std::vector<NamedValue>> load_inputs(const Graph& graph,
                                             const std::filesystem::path& data_set);
 // output_0.pb, ... likewise.
