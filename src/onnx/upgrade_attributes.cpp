@@ -147,6 +147,21 @@ Status wrap_into_packed(Upgrade& upgrade) {
     return {};
 }
 
+// A Cast, where the type is known already: packed types wrap as they do there.
+Status upgrade_cast_like(Upgrade& upgrade) {
+    if (!upgrade.has_input(0) || !upgrade.has_input(1)) {
+        return {};
+    }
+    const DType to = upgrade.dtype(upgrade.node.inputs[1]);
+    if (to == DType::kUndefined) {
+        return {};
+    }
+    upgrade.node.op_type = "Cast";
+    upgrade.node.inputs.resize(1);
+    upgrade.set_default("to", int64_t(to));
+    return wrap_into_packed(upgrade);
+}
+
 Status upgrade_concat(Upgrade& upgrade) {
     upgrade.set_default("axis", int64_t{1});
     return {};
@@ -195,6 +210,7 @@ constexpr AttributeSchema kScatterAttributes[] = {
 constexpr UpgradeRule kAttributesRules[] = {
     {"Cast", 6, upgrade_cast},
     {"Cast", kAnyOpset, wrap_into_packed},
+    {"CastLike", kAnyOpset, upgrade_cast_like},
     {"Clip", 11, upgrade_clip},
     {"Concat", 4, upgrade_concat},
     {"DFT", 20, upgrade_dft},

@@ -41,6 +41,7 @@ class IdentityRemover {
                 !graph_.node(id).epilogue.empty()) {
                 continue;
             }
+            become_cast_if_like(id);
             if (remove_if_identity(id)) {
                 continue;
             }
@@ -53,6 +54,18 @@ class IdentityRemover {
     std::string detail() const { return fmt::format("{} removed, {} merged", removed_, merged_); }
 
   private:
+    // A type that is known needs no operand, and Cast has more kernels.
+    void become_cast_if_like(NodeId id) {
+        const NodeData& node = graph_.node(id);
+        if (node.op_type != "CastLike" || !has_facts(node) ||
+            type(node.outputs[0]).dtype == DType::kUndefined) {
+            return;
+        }
+        Attributes attributes = node.attributes;
+        attributes.insert_or_assign("to", int64_t(type(node.outputs[0]).dtype));
+        rewriter_.become(id, "Cast", {node.inputs[0]}, std::move(attributes));
+    }
+
     bool remove_if_identity(NodeId id) {
         const NodeData& node = graph_.node(id);
         const int source = identity_of(node);

@@ -150,6 +150,7 @@ constexpr const char* kFiles[] = {
     "shape_arithmetic_reshape",
     "shape_arithmetic_constants",
     "identity",
+    "identity_cast_like",
     "identity_views",
     "common_subexpressions",
     "decomposed_layer_norm",

@@ -259,6 +259,30 @@ TEST(Cast, RejectsAnUnknownTarget) {
                 HasSubstr("99"));
 }
 
+TEST(CastLike, TakesTheTypeOfItsSecondOperand) {
+    EXPECT_THAT(result<int64_t>("CastLike", {vec<float>({2.9F, -1}), vec<int64_t>({7})}),
+                ElementsAre(2, -1));
+    EXPECT_THAT(result<std::string>("CastLike", {vec<int64_t>({-5}), vec<std::string>({"a", "b"})}),
+                ElementsAre("-5"));
+}
+
+TEST(BitCast, KeepsBits) {
+    EXPECT_THAT(
+        result<uint32_t>("BitCast", {vec<float>({1, -0.0F, kInfinity})}, to(DType::kUint32)),
+        ElementsAre(0x3f800000U, 0x80000000U, 0x7f800000U));
+    EXPECT_THAT(result<int8_t>("BitCast", {vec<uint8_t>({255, 128, 1})}, to(DType::kInt8)),
+                ElementsAre(-1, -128, 1));
+}
+
+TEST(BitCast, RejectsAnotherWidthAndStrings) {
+    const auto message = [](const Tensor& x, DType dtype) {
+        return Evaluation("BitCast", {x}, to(dtype)).infer().message();
+    };
+    EXPECT_THAT(message(vec<float>({1}), DType::kInt64), HasSubstr("f32 to i64"));
+    EXPECT_THAT(message(vec<float>({1}), DType::kString), HasSubstr("string"));
+    EXPECT_THAT(message(vec<std::string>({"a"}), DType::kInt64), HasSubstr("string"));
+}
+
 // ---- the small floating formats ----
 
 TEST(SmallFloat, EveryCodeSurvivesDecodingAndEncoding) {

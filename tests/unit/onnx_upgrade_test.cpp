@@ -167,6 +167,13 @@ TEST(OnnxUpgrade, CastsToPackedIntegersWrapSinceOpset25) {
     EXPECT_THAT(Upgraded({"Cast", 28, to_small_float}).ops(), ElementsAre("Cast"));
 }
 
+TEST(OnnxUpgrade, CastLikeIsACastWhereTheTypeIsKnown) {
+    const Upgraded known({"CastLike", 15, "", {{2, 3}, {4}}});
+    ASSERT_THAT(known.ops(), ElementsAre("Cast"));
+    EXPECT_EQ(known.data().nodes[0].attr("to", int64_t{0}), int64_t(DType::kFloat32));
+    EXPECT_EQ(known.data().nodes[0].inputs.size(), 1U);
+}
+
 TEST(OnnxUpgrade, AttributesThatBecameInputs) {
     const Upgraded slice({"Slice", 1,
                           ints_attribute("axes", {1}) + ints_attribute("starts", {0}) +

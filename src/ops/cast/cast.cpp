@@ -13,9 +13,8 @@ bool holds_extents(DType dtype) {
     return dtype == DType::kInt64 || dtype == DType::kInt32;
 }
 
-Status infer_cast(InferContext& context) {
+Status infer_cast_to(InferContext& context, DType to) {
     LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kCastTypes, "input"));
-    LEAT_ASSIGN_OR_RETURN(const DType to, cast_target(context.node()));
     const std::string round_mode = context.node().attr("round_mode", "up");
     if (round_mode != "up" && round_mode != "down" && round_mode != "nearest") {
         return invalid_argument("attribute 'round_mode' is unknown")
@@ -33,6 +32,26 @@ Status infer_cast(InferContext& context) {
     }
     return {};
 }
+
+Status infer_cast(InferContext& context) {
+    LEAT_ASSIGN_OR_RETURN(const DType to, cast_target(context.node()));
+    return infer_cast_to(context, to);
+}
+
+Status infer_cast_like(InferContext& context) {
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 1, kCastTypes, "target_type"));
+    return infer_cast_to(context, context.input(1).dtype);
+}
+
+// The elements of the second operand are not read: it may be as long as it likes.
+bool cast_like_gives_rows(const ShardArgs& args) {
+    return args.parts[0] == ShardPart::kRows;
+}
+
+constexpr AttributeSchema kCastLikeAttributes[] = {
+    {.name = "round_mode", .kind = AttributeKind::kString, .since = 24},
+    {.name = "saturate", .kind = AttributeKind::kInt, .since = 19},
+};
 
 constexpr AttributeSchema kCastAttributes[] = {
     {.name = "round_mode", .kind = AttributeKind::kString, .since = 24},
@@ -76,6 +95,13 @@ std::span<const OpDef> cast_ops() {
          .in_place_inputs = 1,  // to the same type
          .gives_rows = rows_of_first_input,
          .layout_rule = LayoutRule::kAgnostic},
+        {.name = "CastLike",
+         .min_inputs = 2,
+         .max_inputs = 2,
+         .attributes = kCastLikeAttributes,
+         .infer = infer_cast_like,
+         .reference = cast_reference,
+         .gives_rows = cast_like_gives_rows},
     };
     return kOps;
 }

@@ -132,6 +132,16 @@ std::vector<OpCase> cast_cases() {
         cast(DType::kInt64, "tiles", random_input({90, 1001}, DType::kFloat32, -1e6, 1e6)));
     cases.push_back(cast(DType::kInt64, "empty", random_input({0, 3}, DType::kFloat32)));
     cases.push_back(cast(DType::kInt64, "scalar", random_input({}, DType::kFloat32)));
+    for (const DType to : {DType::kFloat16, DType::kInt64, DType::kBool, DType::kString,
+                           DType::kFloat8E4M3FN, DType::kUint4}) {
+        const std::string name(name_of(to));
+        cases.push_back(make_case(
+            "CastLike", "f32_" + name,
+            {random_input({2, 3, 4}, DType::kFloat32, 0, 7), random_input({3}, to, 0, 1)}));
+    }
+    cases.push_back(make_case("CastLike", "unsaturated",
+                              {special, random_input({2, 2}, DType::kFloat8E5M2)},
+                              {{"saturate", int64_t{0}}}));
     append_byte_floats(cases);
     return cases;
 }

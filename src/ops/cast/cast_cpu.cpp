@@ -152,7 +152,8 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_cast(cpu::PrepareContext& context) 
 }  // namespace
 
 std::span<const cpu::CpuKernelEntry> cast_cpu_kernels() {
-    static constexpr cpu::CpuKernelEntry kEntries[] = {{"Cast", make_cast}};
+    static constexpr cpu::CpuKernelEntry kEntries[] = {{"Cast", make_cast},
+                                                       {"CastLike", make_cast}};
     return kEntries;
 }
 
