@@ -336,6 +336,11 @@ int run_isolated(const Options& options,
         if (const int code = report_backends(runtime, backends_of(options)); code != kExitOk) {
             return code;
         }
+        const std::string other = options.text("against");
+        if (const int code = other.empty() ? kExitOk : report_backends(runtime, other);
+            code != kExitOk) {
+            return code;
+        }
         run_all([&](size_t job) { return run(runtime, job); });
         return kExitOk;
     };
