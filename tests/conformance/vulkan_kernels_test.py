@@ -47,9 +47,9 @@ SAMPLE = {
     'softmax': 'node/test_softmax_axis_1',
     'strided_copy': 'node/test_transpose_default',
 }
-# No graph of ONNX's has these on a CPU device; see the tests vulkan-gpu-assisted-kernels and -tiles.
+# No graph of ONNX's, release 1.12, has these on a CPU device; see the tests vulkan-gpu-assisted-kernels and -tiles.
 ELSEWHERE = {'attention_shared_tile', 'attention_subgroup_tile', 'conv_matrix_tile', 'conv_shared_tile', 'elementwise_binary', 'elementwise_unary', 'fill_words',
-             'gemm_matrix_tile', 'gemm_shared_tile', 'integer_conv_tile', 'integer_product_tile'}
+             'gemm_matrix_tile', 'gemm_shared_tile', 'integer_conv_tile', 'integer_product_tile', 'pack_bits', 'unpack_bits'}
 # No kernel.
 LEFT_OUT = {'address_check'}
 
