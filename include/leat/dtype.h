@@ -39,8 +39,10 @@ enum class DType : uint8_t {
     kFloat8E8M0 = 24,
     kUint2 = 25,
     kInt2 = 26,
+    kFloat6E2M3 = 27,
+    kFloat6E3M2 = 28,
 };
-inline constexpr int kDTypeCount = 27;
+inline constexpr int kDTypeCount = 29;
 
 // False for numbers that are none of the above: of a later ONNX, or of another framework.
 constexpr bool is_known_dtype(DType dtype) {
@@ -63,7 +65,7 @@ struct BFloat16 {
 LEAT_API std::string_view name_of(DType dtype);
 // The inverse; nullopt for any other name.
 LEAT_API std::optional<DType> dtype_from_name(std::string_view name);
-// Bits of one element as stored: 2 and 4 for the packed types, 8 for bool, 0 for undefined and
+// Bits of one element as stored: 2, 4 and 6 for the packed types, 8 for bool, 0 for undefined and
 // unknown types.
 // A string element counts as sizeof(std::string) bytes.
 LEAT_API int bits_of(DType dtype);

@@ -21,6 +21,7 @@ constexpr std::array<DTypeRow, kDTypeCount> kRows = {{
     {"f8e4m3fnuz", 8}, {"f8e5m2", 8}, {"f8e5m2fnuz", 8},
     {"u4", 4},         {"i4", 4},     {"f4e2m1", 4},
     {"f8e8m0", 8},     {"u2", 2},     {"i2", 2},
+    {"f6e2m3", 6},     {"f6e3m2", 6},
 }};
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/packed_elements.h"
 
 namespace leat::onnx {
 namespace {
@@ -88,6 +89,16 @@ Result<Tensor> read_varints(const EncodedScalars& encoded, DType dtype, const Sh
     return tensor;
 }
 
+// A number for each element of 6 bits, whose other bits are 0.
+Result<Tensor> read_six_bits(const EncodedScalars& encoded, DType dtype, const Shape& shape) {
+    LEAT_ASSIGN_OR_RETURN(const Tensor codes, read_varints(encoded, DType::kUint8, shape));
+    LEAT_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, shape));
+    for (int64_t i = 0; i < shape.element_count(); ++i) {
+        store_packed(6, tensor.mutable_bytes(), i, uint8_t(codes.bytes()[i]));
+    }
+    return tensor;
+}
+
 Result<Tensor> read_strings(const TensorProto& proto, const Shape& shape) {
     const int64_t count = shape.element_count();
     if (int64_t(proto.string_data.size()) != count) {
@@ -120,6 +131,9 @@ Result<Tensor> read_typed(const TensorProto& proto,
             return read_varints(proto.uint64_data, dtype, shape);
         case DType::kString:
             return read_strings(proto, shape);
+        case DType::kFloat6E2M3:
+        case DType::kFloat6E3M2:
+            return read_six_bits(proto.int32_data, dtype, shape);
         default:
             return read_varints(proto.int32_data, dtype, shape);
     }

@@ -130,10 +130,12 @@ TEST(Shape, MakeRejectsOverflowNegativeAndRank) {
 TEST(DType, NamesAndNumbersAreTheStandards) {
     EXPECT_EQ(int(DType::kBfloat16), 16);
     EXPECT_EQ(int(DType::kInt2), 26);
+    EXPECT_EQ(int(DType::kFloat6E3M2), 28);
     for (int i = 1; i < kDTypeCount; ++i) {
         EXPECT_EQ(dtype_from_name(name_of(DType(i))), DType(i));
     }
     EXPECT_EQ(storage_bytes(DType::kInt4, 3), 2);
+    EXPECT_EQ(storage_bytes(DType::kFloat6E2M3, 5), 4);
     EXPECT_EQ(storage_bytes(DType::kFloat64, int64_t{1} << 60), std::nullopt);
 }
 
@@ -153,7 +155,7 @@ TEST(DType, KnowsWhichNumbersItDoesNotKnow) {
     }
     EXPECT_EQ(dtype_from_name("unknown"), std::nullopt);
     EXPECT_EQ(dtype_from_number(26), DType::kInt2);
-    for (const int64_t number : {int64_t{-1}, int64_t{27}, int64_t{257}, INT64_MAX, INT64_MIN}) {
+    for (const int64_t number : {int64_t{-1}, int64_t{29}, int64_t{257}, INT64_MAX, INT64_MIN}) {
         EXPECT_EQ(dtype_from_number(number), DType::kUndefined) << number;
     }
 }

@@ -286,9 +286,10 @@ TEST(BitCast, RejectsAnotherWidthAndStrings) {
 // ---- the small floating formats ----
 
 TEST(SmallFloat, EveryCodeSurvivesDecodingAndEncoding) {
-    for (const DType dtype : {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,
-                              DType::kFloat8E5M2FNUZ, DType::kFloat8E8M0, DType::kFloat4E2M1}) {
-        for (int code = 0; code < (dtype == DType::kFloat4E2M1 ? 16 : 256); ++code) {
+    for (const DType dtype :
+         {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ,
+          DType::kFloat8E8M0, DType::kFloat4E2M1, DType::kFloat6E2M3, DType::kFloat6E3M2}) {
+        for (int code = 0; code < 1 << bits_of(dtype); ++code) {
             const double value = decode_small_float(dtype, uint8_t(code));
             const NarrowOptions exact = {false, NarrowOptions::Round::kNearest};
             const uint8_t again = encode_small_float(dtype, value, exact);
@@ -312,6 +313,11 @@ TEST(SmallFloat, HasTheDocumentedLimits) {
     EXPECT_EQ(encode_small_float(DType::kFloat4E2M1, kInfinity), 0x07);
     EXPECT_EQ(decode_small_float(DType::kFloat4E2M1, 0x0f), -6);
     EXPECT_EQ(decode_small_float(DType::kFloat8E8M0, 0), 0x1p-127);
+    EXPECT_EQ(decode_small_float(DType::kFloat6E2M3, 0x1f), 7.5);
+    EXPECT_EQ(decode_small_float(DType::kFloat6E2M3, 0x21), -0.125);
+    EXPECT_EQ(decode_small_float(DType::kFloat6E3M2, 0x1f), 28);
+    EXPECT_EQ(encode_small_float(DType::kFloat6E3M2, -100), 0x3f);
+    EXPECT_EQ(encode_small_float(DType::kFloat6E3M2, 0.09375), 0x02) << "half way, to even";
 }
 
 TEST(SmallFloat, RoundsToEvenAndSaturatesAsAsked) {
@@ -511,6 +517,22 @@ TEST(BinaryF32, GivesTheBitsOfOneOperationForAnyRows) {
 }
 
 // ---- loops ----
+
+// Four elements of 6 bits lie in three bytes, the first in the lowest bits.
+TEST(PackedTypes, OfSixBitsCrossBytes) {
+    std::byte bytes[3] = {};
+    const double values[] = {0.125, -0.125, 7.5, -7.5};  // codes 0x01, 0x21, 0x1f, 0x3f
+    for (int i = 0; i < 4; ++i) {
+        store_real(DType::kFloat6E2M3, bytes, i, values[i]);
+    }
+    EXPECT_THAT(bytes, ElementsAre(std::byte{0x41}, std::byte{0xf8}, std::byte{0xfd}));
+    for (int i = 0; i < 4; ++i) {
+        EXPECT_EQ(load_real(DType::kFloat6E2M3, bytes, i), values[i]);
+    }
+    store_real(DType::kFloat6E2M3, bytes, 1, 0);
+    EXPECT_EQ(load_real(DType::kFloat6E2M3, bytes, 0), 0.125);
+    EXPECT_EQ(load_real(DType::kFloat6E2M3, bytes, 2), 7.5);
+}
 
 TEST(PackedTypes, HaveZerosBehindTheLastElement) {
     NodeData node;

@@ -100,6 +100,15 @@ TEST(OnnxReader, EveryTypedFieldGivesItsTypes) {
     const Tensor packed2 =
         initializer(tensor("w", DType::kUint2, {5}, number(5, 0xe4) + number(5, 1)));
     EXPECT_EQ(packed2.byte_count(), 2);
+    // A number for each element of 6 bits, which then lie side by side.
+    EXPECT_THAT(
+        elements<uint8_t>(Tensor::view(DType::kUint8, {3},
+                                       initializer(tensor("w", DType::kFloat6E3M2, {4},
+                                                          number(5, 0x01) + number(5, 0x21) +
+                                                              number(5, 0x1f) + number(5, 0x3f)))
+                                           .bytes(),
+                                       nullptr)),
+        ElementsAre(0x41, 0xf8, 0xfd));
     EXPECT_THAT(
         elements<uint16_t>(initializer(tensor("w", DType::kFloat16, {1}, number(5, 0x3c00)))),
         ElementsAre(0x3c00));

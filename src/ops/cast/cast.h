@@ -5,10 +5,10 @@
 //   x, y : the same shape; any layout (packed types: row-major).
 // Floating to floating rounds to nearest even, to infinity beyond the range; to the 8-bit types it
 // saturates unless saturate = 0 (then NaN or infinity), to e8m0 as round_mode says. NaN becomes -0
-// in f4e2m1. Floating to integer truncates; values out of range, undefined by the standard,
+// in f4e2m1 and f6. Floating to integer truncates; values out of range, undefined by the standard,
 // saturate, NaN gives 0. Integer to integer keeps the low bits. To bool: x != 0. Numbers to strings
 // as numpy prints them: shortest digits that read back as the same number. Strings to numbers:
-// decimal or scientific, "NaN", "INF", "-INF" in any case; anything else is an error. ONNX Cast-24,
+// decimal or scientific, "NaN", "INF", "-INF" in any case; anything else is an error. ONNX Cast-28,
 // CastLike-25; of newer ones that give 2 or 4 bits the importer makes two, by way of i64, which
 // keep the low bits.
 #pragma once

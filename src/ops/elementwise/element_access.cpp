@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/float_formats.h"
+#include "base/packed_elements.h"
 
 namespace leat {
 namespace {
@@ -31,8 +32,13 @@ SmallFormat format_of(DType dtype) {
             return {2, 15, 0x80, 0x7b, 0x7c, 0x7e, false};
         case DType::kFloat8E5M2FNUZ:
             return {2, 16, 0x80, 0x7f, 0x80, 0x80, true};
-        default:  // kFloat4E2M1 has neither infinity, which becomes the largest value, nor NaN,
-                  // which becomes -0 as in ONNX's own tests
+        // The packed ones have neither infinity, which becomes the largest value, nor NaN, which
+        // becomes -0 as in ONNX's own tests.
+        case DType::kFloat6E2M3:
+            return {3, 1, 0x20, 0x1f, 0x1f, 0x20, false};
+        case DType::kFloat6E3M2:
+            return {2, 3, 0x20, 0x1f, 0x1f, 0x20, false};
+        default:
             return {1, 1, 0x08, 0x07, 0x07, 0x08, false};
     }
 }
@@ -89,20 +95,6 @@ float narrow_to_odd(double value) {
     return std::bit_cast<float>(bits | 1U);
 }
 
-uint8_t load_packed(int bits, const std::byte* data, int64_t index) {
-    const int per_byte = 8 / bits;
-    const int shift = int(index % per_byte) * bits;
-    return uint8_t((uint8_t(data[index / per_byte]) >> shift) & ((1U << bits) - 1));
-}
-
-void store_packed(int bits, std::byte* data, int64_t index, uint8_t code) {
-    const int per_byte = 8 / bits;
-    const int shift = int(index % per_byte) * bits;
-    const unsigned mask = ((1U << bits) - 1) << shift;
-    auto& byte = data[index / per_byte];
-    byte = std::byte((unsigned(byte) & ~mask) | ((unsigned(code) << shift) & mask));
-}
-
 // [lowest, highest] of an integer type, as doubles that convert without overflow.
 int64_t saturate_signed(double value, int bits) {
     const double limit = std::ldexp(1.0, bits - 1);
@@ -138,7 +130,7 @@ double decode_small_float(DType dtype, uint8_t bits) {
     const SmallFormat format = format_of(dtype);
     const bool negative = (bits & format.sign) != 0;
     const auto magnitude = uint8_t(bits & (format.sign - 1));
-    if (dtype != DType::kFloat4E2M1) {
+    if (!contains(kPackedFloatTypes, dtype)) {
         if (format.unsigned_zero ? bits == format.nan : magnitude > format.largest) {
             const bool infinite = !format.unsigned_zero && magnitude == format.overflow &&
                                   format.overflow != format.nan;
@@ -202,7 +194,9 @@ double load_real(DType dtype, const std::byte* data, int64_t index) {
         case DType::kUint64:
             return double(element<uint64_t>(data, index));
         case DType::kFloat4E2M1:
-            return decode_small_float(dtype, load_packed(4, data, index));
+        case DType::kFloat6E2M3:
+        case DType::kFloat6E3M2:
+            return decode_small_float(dtype, load_packed(bits_of(dtype), data, index));
         default:
             break;
     }
@@ -224,7 +218,10 @@ void store_real(
         case DType::kBfloat16:
             return set_element(data, index, to_bfloat16(narrow_to_odd(value)));
         case DType::kFloat4E2M1:
-            return store_packed(4, data, index, encode_small_float(dtype, value, options));
+        case DType::kFloat6E2M3:
+        case DType::kFloat6E3M2:
+            return store_packed(bits_of(dtype), data, index,
+                                encode_small_float(dtype, value, options));
         case DType::kBool:
             return set_element(data, index, uint8_t(value != 0 ? 1 : 0));
         default:

@@ -1,7 +1,7 @@
 // Reading and writing one element of any type, for reference kernels and tests. Slow and exact.
 //
-// Packed types (2 and 4 bits) are addressed by element index, low bits first. Complex numbers and
-// strings have no access here.
+// Packed types (2, 4 and 6 bits) are addressed by element index, low bits first. Complex numbers
+// and strings have no access here.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,13 @@ inline constexpr DTypeSet kSmallFloatTypes = dtype_set(DType::kFloat8E4M3FN,
                                                        DType::kFloat8E5M2,
                                                        DType::kFloat8E5M2FNUZ,
                                                        DType::kFloat4E2M1,
+                                                       DType::kFloat6E2M3,
+                                                       DType::kFloat6E3M2,
                                                        DType::kFloat8E8M0);
-inline constexpr DTypeSet kByteFloatTypes = kSmallFloatTypes & ~dtype_set(DType::kFloat4E2M1);
+// They have no NaN, no infinity, and no byte of their own.
+inline constexpr DTypeSet kPackedFloatTypes =
+    dtype_set(DType::kFloat4E2M1, DType::kFloat6E2M3, DType::kFloat6E3M2);
+inline constexpr DTypeSet kByteFloatTypes = kSmallFloatTypes & ~kPackedFloatTypes;
 inline constexpr DTypeSet kSignedTypes =
     dtype_set(DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64);
 inline constexpr DTypeSet kUnsignedTypes =
@@ -74,7 +79,7 @@ int64_t load_integer(DType dtype, const std::byte* data, int64_t index);
 // Keeps the low bits; bool is value != 0.
 void store_integer(DType dtype, std::byte* data, int64_t index, int64_t value);
 
-// The encodings of the 8-bit and 4-bit floating formats, in the low bits. Precondition: a type of
+// The encodings of the 8-, 6- and 4-bit floating formats, in the low bits. Precondition: a type of
 // kSmallFloatTypes.
 double decode_small_float(DType dtype, uint8_t bits);
 uint8_t encode_small_float(DType dtype, double value, const NarrowOptions& options = {});

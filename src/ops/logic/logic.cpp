@@ -11,7 +11,7 @@ namespace {
 
 constexpr DTypeSet kBool = dtype_set(DType::kBool);
 constexpr DTypeSet kEqualTypes = kNumericTypes | dtype_set(DType::kBool, DType::kString);
-constexpr DTypeSet kNanTypes = kFloatTypes | (kSmallFloatTypes & ~dtype_set(DType::kFloat4E2M1));
+constexpr DTypeSet kNanTypes = kFloatTypes | (kSmallFloatTypes & ~kPackedFloatTypes);
 
 constexpr AttributeSchema kIsInfAttributes[] = {
     {.name = "detect_negative", .kind = AttributeKind::kInt},

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/packed_elements.h"
 #include "ops/movement/movement.h"
 
 namespace leat {
@@ -40,20 +41,6 @@ void copy_typed(const Shape& shape, const StridedPlace& source, const StridedPla
     }
 }
 
-void copy_packed(int bits,
-                 const std::byte* source,
-                 int64_t source_index,
-                 std::byte* destination,
-                 int64_t destination_index) {
-    const int per_byte = 8 / bits;
-    const unsigned mask = (1U << bits) - 1;
-    const int read_shift = int(source_index % per_byte) * bits;
-    const int write_shift = int(destination_index % per_byte) * bits;
-    const unsigned element = (unsigned(source[source_index / per_byte]) >> read_shift) & mask;
-    std::byte& byte = destination[destination_index / per_byte];
-    byte = std::byte((unsigned(byte) & ~(mask << write_shift)) | (element << write_shift));
-}
-
 }  // namespace
 
 void copy_elements(DType dtype,
@@ -74,7 +61,8 @@ void copy_elements(DType dtype,
     const int bits = bits_of(dtype);
     if (bits < 8) {
         for (int64_t i = 0; i < count; ++i) {
-            copy_packed(bits, source, source_index + i, destination, destination_index + i);
+            store_packed(bits, destination, destination_index + i,
+                         load_packed(bits, source, source_index + i));
         }
         return;
     }

@@ -2,9 +2,9 @@
 // DynamicQuantizeLinear: QuantizeLinear to u8 with the scale and zero point that suit x, which are
 // results, too.
 //
-// QuantizeLinear-25. x: f16, bf16, f32, i32. y: i8, u8, i16, u16, i4, u4, i2, u2, f8 but e8m0,
-//   f4e2m1: the type of the zero point, else of attribute output_dtype, else u8.
-// DequantizeLinear-25. x: the types of y above, and i32. y: f16, bf16, f32: that of attribute
+// QuantizeLinear-28. x: f16, bf16, f32, i32. y: i8, u8, i16, u16, i4, u4, i2, u2, f8 but e8m0,
+//   f4e2m1, f6: the type of the zero point, else of attribute output_dtype, else u8.
+// DequantizeLinear-28. x: the types of y above, and i32. y: f16, bf16, f32: that of attribute
 //   output_dtype, else of the scale.
 // scale: f16, bf16, f32, e8m0. zero: as the quantized tensor; absent: 0. Both have one shape: one
 //   element; one for each index of attribute axis; or, with attribute block_size, the shape of x
@@ -14,7 +14,7 @@
 // Numerics: the quotient is rounded to attribute precision, else to the type of the scale (f32 for
 // e8m0), then to an integer, half to even; the sum saturates. NaN, of which the standard says
 // nothing, gives the lowest integer. Floating results are rounded from the quotient as Cast does;
-// their zero point counts for f4e2m1 only. x - zero is exact, then rounded to f32, as is the
+// their zero point counts for f4e2m1 and f6 only. x - zero is exact, then rounded to f32, as is the
 // product. The dynamic range is that of x and 0 without NaN; where it is empty the scale is 1.
 #pragma once
 

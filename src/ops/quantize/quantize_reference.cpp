@@ -23,7 +23,7 @@ constexpr double kNoShift = -0.0;
 void store_quantized(
     const TensorArg& y, int64_t i, double quotient, double zero, const NarrowOptions& options) {
     if (contains(kSmallReals, y.dtype)) {
-        const double shift = y.dtype == DType::kFloat4E2M1 ? zero : kNoShift;
+        const double shift = contains(kPackedFloatTypes, y.dtype) ? zero : kNoShift;
         store_real(y.dtype, y.data, i, quotient + shift, options);
     } else {
         const bool is_nan = std::isnan(quotient);

@@ -10,8 +10,7 @@ namespace {
 
 constexpr DTypeSet kReals = dtype_set(DType::kFloat16, DType::kBfloat16, DType::kFloat32);
 constexpr DTypeSet kScales = kReals | dtype_set(DType::kFloat8E8M0);
-constexpr DTypeSet kBytesAndPairs =
-    kQuantizedTypes & ~kPackedIntegerTypes & ~dtype_set(DType::kFloat4E2M1);
+constexpr DTypeSet kBytesAndPairs = kQuantizedTypes & ~kPackedIntegerTypes & ~kPackedFloatTypes;
 // Of the ranges that one invocation joins in the end.
 constexpr int64_t kMostRangeGroups = 64;
 

@@ -58,7 +58,7 @@ void propagate_choice(InferContext& context) {
 Status infer_where(InferContext& context) {
     LEAT_RETURN_IF_ERROR(require_dtype(context, 0, dtype_set(DType::kBool), "condition"));
     constexpr DTypeSet kTypes =
-        kNumericTypes | (kSmallFloatTypes & ~dtype_set(DType::kFloat4E2M1)) |
+        kNumericTypes | (kSmallFloatTypes & ~kPackedFloatTypes) |
         dtype_set(DType::kBool, DType::kString, DType::kComplex64, DType::kComplex128);
     LEAT_RETURN_IF_ERROR(require_dtype(context, 1, kTypes, "X"));
     LEAT_RETURN_IF_ERROR(require_same_dtype(context, 1, 2));
