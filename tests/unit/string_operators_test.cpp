@@ -216,6 +216,11 @@ std::vector<StringCase> cases_of_nothing() {
 std::vector<StringCase> cases_of_further_operators() {
     return {
         {"CenterCropPad", {line(), list({4})}, {texts({4}, {1, 2, 3, 4})}},
+        // What meets is joined, in the order of the block.
+        {"Col2Im",
+         {texts({1, 2, 2}, {5, 0, 3, 1}), list({2}), list({2})},
+         {words({1, 1, 2}, {text(0) + text(3), text(1)})},
+         {{"pads", Ints{1, 0}}}},
         {"Compress",
          {x(), truths({2}, {0, 1})},
          {texts({1, 3}, {3, 4, 5})},
@@ -238,6 +243,10 @@ std::vector<StringCase> cases_of_further_operators() {
          {texts({1, 1, 2, 2}, {0, 1, 2, 3})},
          {texts({1, 4, 1, 1}, {0, 1, 2, 3})},
          {{"blocksize", int64_t{2}}}},
+        {"TensorScatter",
+         {texts({2, 2, 1}, {0, 1, 2, 3}), texts({2, 1, 1}, {4, 5}), list({1, 0})},
+         {texts({2, 2, 1}, {0, 4, 5, 3})}},
+        {"Trilu", {texts({2, 2}, {0, 1, 3, 5})}, {texts({2, 2}, {0, 1, -1, 5})}},
         {"Unique", {words({4}, {"b", "a", "b", "B"})}, {words({3}, {"B", "a", "b"})}},
         {"Unique",
          {words({4}, {"b", "a", "b", "B"})},

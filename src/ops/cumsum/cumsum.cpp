@@ -45,6 +45,13 @@ constexpr OpDef kCumsumOps[] = {
      .infer = infer_cumsum,
      .reference = cumsum_reference,
      .gives_rows = cumsum_gives_rows},
+    {.name = "CumProd",
+     .min_inputs = 2,
+     .max_inputs = 2,
+     .attributes = kCumsumAttributes,
+     .infer = infer_cumsum,
+     .reference = cumsum_reference,
+     .gives_rows = cumsum_gives_rows},
 };
 
 }  // namespace

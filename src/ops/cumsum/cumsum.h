@@ -1,7 +1,8 @@
-// CumSum: y[.., k, ..] = sum of x[.., i, ..] for i <= k along an axis.
+// CumSum: y[.., k, ..] = sum of x[.., i, ..] for i <= k along an axis. CumProd: their product.
 //   x, y : f16, bf16, f32, f64, i32, i64, u32, u64; row-major. axis: i32 or i64, one element.
-//   Attributes: exclusive=1 leaves out i = k; reverse=1 sums from the end.
-// Floating-point sums are kept in f64; integers wrap around. ONNX CumSum-14.
+//   Attributes: exclusive=1 leaves out i = k; reverse=1 begins at the end.
+// Floating-point results are kept in f64 and rounded once each; integers wrap around. Of nothing
+// the sum is 0 and the product 1. ONNX CumSum-14, CumProd-26.
 #pragma once
 
 #include "graph/op_def.h"

@@ -12,16 +12,16 @@ namespace {
 constexpr int64_t kTileElements = int64_t{16} * 1024;
 constexpr int64_t kBlockColumns = 512;
 
-// Tiles are groups of outer indices, so they share nothing. Floats are summed in double along any
-// axis.
-template <class T, class Sum>
+// Tiles are groups of outer indices, so they share nothing. Floats are summed, or multiplied, in
+// double along any axis.
+template <class T, class Sum, bool kIsProduct>
 class CumSumKernel final : public CpuKernel {
   public:
     CumSumKernel(const NodeData& node, const AxisSplit& loop)
         : loop_(loop),
           exclusive_(node.attr("exclusive", int64_t{0}) != 0),
           reverse_(node.attr("reverse", int64_t{0}) != 0) {
-        kernel_name = "cumsum_lines";
+        kernel_name = kIsProduct ? "cumprod_lines" : "cumsum_lines";
         const int64_t elements = loop.outer * loop.extent * loop.inner;
         tile_count =
             std::clamp<int64_t>(elements / kTileElements, 1, std::max<int64_t>(loop.outer, 1));
@@ -43,14 +43,21 @@ class CumSumKernel final : public CpuKernel {
 
   private:
     int64_t first(int64_t tile) const { return part_begin(loop_.outer, tile_count, tile); }
+    static Sum next(Sum sum, T element) {
+        if constexpr (kIsProduct) {
+            return sum * Sum(element);
+        } else {
+            return sum + Sum(element);
+        }
+    }
     int64_t place(int64_t k) const { return reverse_ ? loop_.extent - 1 - k : k; }
 
     void sum_line(const T* x, T* y) const {
-        Sum sum = 0;
+        Sum sum = kIsProduct ? 1 : 0;
         for (int64_t k = 0; k < loop_.extent; ++k) {
             const int64_t i = place(k);
             const Sum before = sum;
-            sum += Sum(x[i]);
+            sum = next(sum, x[i]);
             y[i] = T(exclusive_ ? before : sum);
         }
     }
@@ -62,14 +69,15 @@ class CumSumKernel final : public CpuKernel {
         }
     }
     void sum_columns(const T* x, T* y, int64_t columns) const {
-        std::array<Sum, kBlockColumns> sums{};
+        std::array<Sum, kBlockColumns> sums;
+        std::fill_n(sums.begin(), columns, Sum(kIsProduct ? 1 : 0));
         for (int64_t k = 0; k < loop_.extent; ++k) {
             const T* from = x + place(k) * loop_.inner;
             T* to = y + place(k) * loop_.inner;
             for (int64_t i = 0; i < columns; ++i) {
                 Sum& sum = sums[size_t(i)];
                 const Sum before = sum;
-                sum += Sum(from[i]);
+                sum = next(sum, from[i]);
                 to[i] = T(exclusive_ ? before : sum);
             }
         }
@@ -80,32 +88,38 @@ class CumSumKernel final : public CpuKernel {
     bool reverse_;
 };
 
+template <class T, class Sum>
+std::unique_ptr<CpuKernel> make_cumsum_of(const NodeData& node, const AxisSplit& loop) {
+    if (node.op_type == "CumProd") {
+        return std::make_unique<CumSumKernel<T, Sum, true>>(node, loop);
+    }
+    return std::make_unique<CumSumKernel<T, Sum, false>>(node, loop);
+}
+
 Result<std::unique_ptr<CpuKernel>> make_cumsum(PrepareContext& context) {
     const TensorArg& x = context.inputs[0];
     if (context.inputs[1].data == nullptr || x.shape.element_count() == 0) {
         return std::unique_ptr<CpuKernel>();
     }
     LEAT_ASSIGN_OR_RETURN(const AxisSplit loop, cumsum_loop(x.shape, context.inputs[1]));
-    // Integers wrap around, so they are summed as unsigned ones.
+    // Integers wrap around, so they are added and multiplied as unsigned ones.
     switch (x.dtype) {
         case DType::kFloat32:
-            return std::unique_ptr<CpuKernel>(new CumSumKernel<float, double>(context.node, loop));
+            return make_cumsum_of<float, double>(context.node, loop);
         case DType::kFloat64:
-            return std::unique_ptr<CpuKernel>(new CumSumKernel<double, double>(context.node, loop));
+            return make_cumsum_of<double, double>(context.node, loop);
         case DType::kInt32:
         case DType::kUint32:
-            return std::unique_ptr<CpuKernel>(
-                new CumSumKernel<uint32_t, uint32_t>(context.node, loop));
+            return make_cumsum_of<uint32_t, uint32_t>(context.node, loop);
         case DType::kInt64:
         case DType::kUint64:
-            return std::unique_ptr<CpuKernel>(
-                new CumSumKernel<uint64_t, uint64_t>(context.node, loop));
+            return make_cumsum_of<uint64_t, uint64_t>(context.node, loop);
         default:
             return std::unique_ptr<CpuKernel>();
     }
 }
 
-constexpr CpuKernelEntry kCumsumCpuKernels[] = {{"CumSum", make_cumsum}};
+constexpr CpuKernelEntry kCumsumCpuKernels[] = {{"CumSum", make_cumsum}, {"CumProd", make_cumsum}};
 
 }  // namespace
 }  // namespace cpu

@@ -20,22 +20,24 @@ Status cumsum_reference(const ReferenceArgs& args) {
     const AxisSplit loop = *found;
     const bool exclusive = args.node.attr("exclusive", int64_t{0}) != 0;
     const bool reverse = args.node.attr("reverse", int64_t{0}) != 0;
-    const bool real = contains(kFloatTypes, x.dtype);
+    const bool is_real = contains(kFloatTypes, x.dtype);
+    const bool is_product = args.node.op_type == "CumProd";
     for (int64_t line = 0; line < loop.outer * loop.inner; ++line) {
         const int64_t base = line / loop.inner * loop.extent * loop.inner + line % loop.inner;
-        double sum = 0;
-        uint64_t integer_sum = 0;
+        double real = is_product ? 1 : 0;
+        uint64_t integer = is_product ? 1 : 0;
         for (int64_t k = 0; k < loop.extent; ++k) {
             const int64_t i = base + (reverse ? loop.extent - 1 - k : k) * loop.inner;
-            const double before = sum;
-            const uint64_t integer_before = integer_sum;
-            if (real) {
-                sum += load_real(x.dtype, x.data, i);
-                store_real(y.dtype, y.data, i, exclusive ? before : sum);
+            if (is_real) {
+                const double before = real;
+                const double element = load_real(x.dtype, x.data, i);
+                real = is_product ? real * element : real + element;
+                store_real(y.dtype, y.data, i, exclusive ? before : real);
             } else {
-                integer_sum += uint64_t(load_integer(x.dtype, x.data, i));
-                store_integer(y.dtype, y.data, i,
-                              int64_t(exclusive ? integer_before : integer_sum));
+                const uint64_t before = integer;
+                const auto element = uint64_t(load_integer(x.dtype, x.data, i));
+                integer = is_product ? integer * element : integer + element;
+                store_integer(y.dtype, y.data, i, int64_t(exclusive ? before : integer));
             }
         }
     }
