@@ -1,8 +1,10 @@
 // What was an attribute and became an input, and defaults that changed.
 #include <array>
+#include <cmath>
 
 #include "base/error.h"
 #include "onnx/upgrade.h"
+#include "ops/pool/pool.h"
 
 namespace leat::onnx {
 namespace {
@@ -183,6 +185,18 @@ Status upgrade_roi_align(Upgrade& upgrade) {
     return {};
 }
 
+// p was a float. Where it is whole, the newest form has it; for others there is leat's own.
+Status upgrade_lp_pool(Upgrade& upgrade) {
+    std::optional<float> p;
+    LEAT_RETURN_IF_ERROR(upgrade.take("p", p));
+    if (p && *p >= 1 && *p <= 0x1p20F && *p == std::floor(*p)) {
+        upgrade.set_default("p", int64_t(*p));
+    } else if (p) {
+        upgrade.set_default(kFractionalP, *p);
+    }
+    return {};
+}
+
 Status upgrade_grid_sample(Upgrade& upgrade) {
     std::optional<std::string> mode;
     LEAT_RETURN_IF_ERROR(upgrade.take("mode", mode));
@@ -215,8 +229,10 @@ constexpr UpgradeRule kAttributesRules[] = {
     {"Concat", 4, upgrade_concat},
     {"DFT", 20, upgrade_dft},
     {"GRU", 7, upgrade_recurrent},
+    {"GlobalLpPool", 2, upgrade_lp_pool},
     {"GridSample", 20, upgrade_grid_sample},
     {"LSTM", 7, upgrade_recurrent},
+    {"LpPool", 2, upgrade_lp_pool},
     {"Pad", 11, upgrade_pad},
     {"RNN", 7, upgrade_recurrent},
     {"ReduceL1", 18, upgrade_axes},

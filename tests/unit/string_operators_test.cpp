@@ -230,6 +230,10 @@ std::vector<StringCase> cases_of_further_operators() {
          {texts({1, 4, 1, 1}, {0, 1, 2, 3})},
          {texts({1, 1, 2, 2}, {0, 1, 2, 3})},
          {{"blocksize", int64_t{2}}}},
+        {"GridSample",
+         {texts({1, 1, 2}, {1, 4}), floats({1, 3, 1}, {1, -1, 3})},
+         {texts({1, 1, 3}, {4, 1, -1})},
+         {{"mode", std::string("nearest")}, {"align_corners", int64_t{1}}}},
         // What is not empty is not zero.
         {"NonZero", {x()}, {ints({2, 5}, {0, 0, 1, 1, 1, 0, 1, 0, 1, 2})}},
         {"OneHot",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "ops/shard_rules.h"
 #include "ops/type_checks.h"
@@ -17,14 +18,31 @@ bool is_global(const NodeData& node) {
 }
 
 PoolKind kind_of(const NodeData& node) {
-    return node.op_type == "MaxPool" || node.op_type == "GlobalMaxPool" ? PoolKind::kMax
-                                                                        : PoolKind::kAverage;
+    if (node.op_type == "MaxPool" || node.op_type == "GlobalMaxPool") {
+        return PoolKind::kMax;
+    }
+    return node.op_type == "LpPool" || node.op_type == "GlobalLpPool" ? PoolKind::kNorm
+                                                                      : PoolKind::kAverage;
+}
+
+Result<double> read_p(const NodeData& node) {
+    const double p = node.has_attr(kFractionalP) ? double(node.attr(kFractionalP, 2.0F))
+                                                 : double(node.attr("p", int64_t{2}));
+    if (!(p > 0 && std::isfinite(p))) {
+        return invalid_argument("attribute 'p' makes no norm")
+            .with_found(fmt::format("{}", p))
+            .with_needed("a number > 0");
+    }
+    return p;
 }
 
 Status infer_pool(InferContext& context) {
     const NodeData& node = context.node();
     const DTypeSet types = node.op_type == "MaxPool" ? kFloatTypes | kByteTypes : kFloatTypes;
     LEAT_RETURN_IF_ERROR(require_dtype(context, 0, types, "X"));
+    if (kind_of(node) == PoolKind::kNorm) {
+        LEAT_RETURN_IF_ERROR(read_p(node).error());
+    }
     const TypeInfo& x = context.input(0);
     if (!x.dims) {
         for (int i = 0; i < context.output_count(); ++i) {
@@ -95,6 +113,25 @@ constexpr AttributeSchema kAveragePoolAttributes[] = {
     {.name = "strides", .kind = AttributeKind::kInts},
 };
 
+constexpr AttributeSchema kLpPoolAttributes[] = {
+    {.name = "auto_pad", .kind = AttributeKind::kString},
+    {.name = "ceil_mode", .kind = AttributeKind::kInt, .since = 18},
+    {.name = "dilations", .kind = AttributeKind::kInts, .since = 18},
+    {.name = "kernel_shape", .kind = AttributeKind::kInts, .before = 2},
+    {.name = "kernel_shape", .kind = AttributeKind::kInts, .since = 2, .is_required = true},
+    {.name = kFractionalP, .kind = AttributeKind::kFloat, .since = kCanonicalOpset},
+    {.name = "p", .kind = AttributeKind::kFloat, .before = 2},
+    {.name = "p", .kind = AttributeKind::kInt, .since = 2},
+    {.name = "pads", .kind = AttributeKind::kInts},
+    {.name = "strides", .kind = AttributeKind::kInts},
+};
+
+constexpr AttributeSchema kGlobalLpPoolAttributes[] = {
+    {.name = kFractionalP, .kind = AttributeKind::kFloat, .since = kCanonicalOpset},
+    {.name = "p", .kind = AttributeKind::kFloat, .before = 2},
+    {.name = "p", .kind = AttributeKind::kInt, .since = 2},
+};
+
 }  // namespace
 
 Result<PoolGeometry> PoolGeometry::make(const NodeData& node, const Shape& x, const Shape& y) {
@@ -103,6 +140,9 @@ Result<PoolGeometry> PoolGeometry::make(const NodeData& node, const Shape& x, co
     geometry.batch = x[0];
     geometry.channels = x[1];
     geometry.count_include_pad = node.attr("count_include_pad", int64_t{0}) != 0;
+    if (geometry.kind == PoolKind::kNorm) {
+        LEAT_ASSIGN_OR_RETURN(geometry.p, read_p(node));
+    }
     if (is_global(node)) {  // any number of spatial axes, as one
         geometry.window.input[2] = x.element_count(2, x.rank());
         geometry.window.kernel[2] = geometry.window.input[2];
@@ -123,8 +163,8 @@ int64_t PoolGeometry::axis_divisor(int axis, int64_t o) const {
 }
 
 std::span<const OpDef> pool_ops() {
-    static const std::array<OpDef, 4> kOps = [] {
-        std::array<OpDef, 4> table{};
+    static const std::array<OpDef, 6> kOps = [] {
+        std::array<OpDef, 6> table{};
         table[0].name = "MaxPool";
         table[0].max_outputs = 2;
         table[0].attributes = kMaxPoolAttributes;
@@ -132,6 +172,10 @@ std::span<const OpDef> pool_ops() {
         table[1].attributes = kAveragePoolAttributes;
         table[2].name = "GlobalMaxPool";
         table[3].name = "GlobalAveragePool";
+        table[4].name = "LpPool";
+        table[4].attributes = kLpPoolAttributes;
+        table[5].name = "GlobalLpPool";
+        table[5].attributes = kGlobalLpPoolAttributes;
         for (OpDef& op : table) {
             op.infer = infer_pool;
             op.reference = pool_reference;
@@ -139,6 +183,8 @@ std::span<const OpDef> pool_ops() {
             op.gives_rows = pool_gives_rows;
             op.layout_rule = LayoutRule::kChannelsLastPreferred;
         }
+        // Only the reference kernel runs them.
+        table[4].layout_rule = table[5].layout_rule = LayoutRule::kRowMajorOnly;
         return table;
     }();
     return kOps;

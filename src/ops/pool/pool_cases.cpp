@@ -148,6 +148,34 @@ void add_long_sums(std::vector<OpCase>& cases) {
     }
 }
 
+void add_norm_cases(std::vector<OpCase>& cases) {
+    for (const int64_t p : {1, 2, 3}) {
+        for (const PoolCase& row : window_cases()) {
+            OpCase norm = pool("LpPool", row);
+            norm.name += fmt::format("_p{}", p);
+            norm.attributes["p"] = p;
+            cases.push_back(std::move(norm));
+        }
+        for (const DType dtype :
+             {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {
+            OpCase norm = pool("GlobalLpPool", {"", {2, 3, 4, 5}, {{"p", p}}});
+            norm.name += fmt::format("{}_p{}", name_of(dtype), p);
+            norm.inputs[0].dtype = dtype;
+            cases.push_back(std::move(norm));
+        }
+    }
+    cases.push_back(pool("GlobalLpPool", {"1d", {2, 5, 100}, {}}));
+    cases.push_back(pool("GlobalLpPool", {"3d_fractional", {1, 5, 3, 4, 5}, {{"leat.p", 1.5F}}}));
+    cases.push_back(pool("GlobalLpPool", {"no_elements", {1, 5, 3, 0}, {}}));
+    cases.push_back({"LpPool/near_largest",
+                     "LpPool",
+                     {random_input({1, 2, 5, 5}, DType::kFloat64, 1e299, 1e300)},
+                     {{"kernel_shape", Ints{2, 2}}, {"p", int64_t{4}}}});
+    const CaseInput odd = with_nan({1, 3, 7, 7}, 8, 1);
+    cases.push_back({"LpPool/nan", "LpPool", {odd}, {{"kernel_shape", Ints{3, 3}}}});
+    add_type_cases(cases, "LpPool", {DType::kFloat64, DType::kFloat16, DType::kBfloat16});
+}
+
 }  // namespace
 
 std::vector<OpCase> pool_cases() {
@@ -173,6 +201,7 @@ std::vector<OpCase> pool_cases() {
     add_type_cases(cases, "AveragePool", {DType::kFloat64, DType::kFloat16, DType::kBfloat16});
     add_global_cases(cases, "GlobalMaxPool");
     add_global_cases(cases, "GlobalAveragePool");
+    add_norm_cases(cases);
     add_nan_cases(cases);
     add_long_sums(cases);
     return cases;

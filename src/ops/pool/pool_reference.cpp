@@ -1,4 +1,5 @@
 // Pooling as plain loops over images, channels, windows and taps.
+#include <cmath>
 
 #include "ops/element.h"
 #include "ops/pool/pool.h"
@@ -112,6 +113,43 @@ Status run_average(const ReferenceArgs& args, const PoolGeometry& pool) {
     return {};
 }
 
+// Elements of a window one after the other: their norm, without what |x|^p has beyond double.
+template <class T>
+double norm_of_window(const PoolGeometry& pool, const T* x, const WindowTaps& taps) {
+    const WindowGeometry& g = pool.window;
+    double largest = 0;
+    visit(g, taps, [&](int64_t d, int64_t h, int64_t w) {
+        const double value = std::fabs(widen(x[(d * g.input[1] + h) * g.input[2] + w]));
+        largest = exceeds(value, largest) ? value : largest;
+    });
+    if (!(largest > 0 && std::isfinite(largest))) {
+        return largest;
+    }
+    double sum = 0;
+    visit(g, taps, [&](int64_t d, int64_t h, int64_t w) {
+        const double part = std::fabs(widen(x[(d * g.input[1] + h) * g.input[2] + w])) / largest;
+        if (pool.p == 1 || pool.p == 2) {
+            sum += pool.p == 1 ? part : part * part;
+        } else {
+            sum += std::pow(part, pool.p);
+        }
+    });
+    return largest * (pool.p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / pool.p));
+}
+
+template <class T>
+Status run_norm(const ReferenceArgs& args, const PoolGeometry& pool) {
+    const WindowGeometry& g = pool.window;
+    T* y = args.outputs[0].as<T>();
+    for (int64_t plane = 0; plane < pool.batch * pool.channels; ++plane) {
+        const T* x = args.inputs[0].as<const T>() + plane * g.input_count();
+        visit_windows(g, [&](const Extents& position) {
+            *y++ = narrow<T>(norm_of_window(pool, x, WindowTaps(pool, position)));
+        });
+    }
+    return {};
+}
+
 }  // namespace
 
 Status pool_reference(const ReferenceArgs& args) {
@@ -122,6 +160,11 @@ Status pool_reference(const ReferenceArgs& args) {
     if (pool.kind == PoolKind::kAverage) {
         return dispatch_float(dtype, [&](auto element) {
             return run_average<typename decltype(element)::type>(args, pool);
+        });
+    }
+    if (pool.kind == PoolKind::kNorm) {
+        return dispatch_float(dtype, [&](auto element) {
+            return run_norm<typename decltype(element)::type>(args, pool);
         });
     }
     return dispatch_number(
