@@ -149,7 +149,8 @@ std::vector<Subject> subjects_of_cases() {
     for (const OpDef* def : all_ops()) {
         // Bodies make graphs of their cases: tests/unit/control_flow_test.cpp leaves outputs out.
         if (def->max_outputs != 1 && def->iterations == nullptr) {
-            by_operator[std::string(def->name)];
+            const std::string prefix = def->domain.empty() ? "" : std::string(def->domain) + ".";
+            by_operator[prefix + std::string(def->name)];
         }
     }
     for (const OpCase& op_case : all_cases()) {

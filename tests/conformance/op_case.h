@@ -24,8 +24,8 @@ struct CaseInput {
 };
 
 struct OpCase {
-    std::string name;  // unique within the operator: "Softmax/axis0_empty"
-    std::string op_type;
+    std::string name;     // unique within the operator: "Softmax/axis0_empty"
+    std::string op_type;  // "DOMAIN.NAME", or one of ONNX's default domain or leat's
     std::vector<CaseInput> inputs;
     Attributes attributes = {};
     int output_count = 1;

@@ -278,9 +278,11 @@ Result<std::unique_ptr<PreparedCase>> PreparedCase::make(const OpCase& op_case) 
     std::unique_ptr<PreparedCase> prepared(new PreparedCase);
     NodeData& node = prepared->node_;
     node.name = op_case.name;
-    node.op_type = op_case.op_type;
+    const size_t dot = op_case.op_type.rfind('.');
+    node.domain = dot == std::string::npos ? "" : op_case.op_type.substr(0, dot);
+    node.op_type = dot == std::string::npos ? op_case.op_type : op_case.op_type.substr(dot + 1);
     node.attributes = op_case.attributes;
-    node.def = find_op("", op_case.op_type);
+    node.def = find_op(node.domain, node.op_type);
     if (node.def == nullptr) {
         node.domain = "leat";
         node.def = find_op("leat", op_case.op_type);

@@ -202,7 +202,7 @@ TEST(BatchRules, ViewsKeepTheLeadingExtent) {
     EXPECT_TRUE(divides("Unsqueeze", {rows({4, 3}), ints({1})}));
     EXPECT_FALSE(divides("Unsqueeze", {rows({4, 3}), ints({0})}));
     EXPECT_TRUE(divides("Identity", {rows({4, 3})}));
-    EXPECT_TRUE(divides("Dropout", {rows({4, 3})}, {}, 2));
+    EXPECT_FALSE(divides("Dropout", {rows({4, 3})}, {}, 2));  // may draw random numbers
     EXPECT_TRUE(divides("Transpose", {rows({4, 2, 3})}, attributes_of("perm", {0, 2, 1})));
     EXPECT_FALSE(divides("Transpose", {rows({4, 4})}));
 }

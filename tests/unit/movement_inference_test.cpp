@@ -290,15 +290,17 @@ TEST(ResizeInference, ScalesNames) {
     EXPECT_FALSE(infer("Resize", {typed({0}), ValueFact(), ValueFact(), known({3})}).status.ok());
 }
 
-TEST(DropoutInference, RefusesRandomNumbers) {
+TEST(DropoutInference, KnowsTheRatioThatItDrops) {
     ValueFact training = typed({}, DType::kBool);
     training.value = Tensor::allocate(DType::kBool, {}).value();
     *training.value->mutable_bytes() = std::byte{1};
     ValueFact ratio = typed({});
     ratio.value = Tensor::from<float>({}, std::vector<float>{0.0F}).value();
     EXPECT_EQ(infer("Dropout", {typed({"n"}), ratio, training}, {}, 2).type(1), "bool[n]");
-    EXPECT_EQ(infer("Dropout", {typed({"n"}), ValueFact(), training}).status.code(),
-              StatusCode::kUnsupported);
+    EXPECT_EQ(infer("Dropout", {typed({"n"}), ValueFact(), training}).type(), "f32[n]");
+    ratio.value = Tensor::from<float>({}, std::vector<float>{1.0F}).value();
+    EXPECT_THAT(infer("Dropout", {typed({"n"}), ratio, training}).status.message(),
+                HasSubstr("[0, 1)"));
 }
 
 // Indices as an i64 matrix.

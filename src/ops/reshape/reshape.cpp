@@ -4,11 +4,14 @@
 
 #include "base/inline_vector.h"
 #include "graph/dim_symbol.h"
+#include "ops/elementwise/element_access.h"
 #include "ops/movement/extents.h"
 #include "ops/shard_rules.h"
 
 namespace leat {
 namespace {
+
+constexpr DTypeSet kDroppedTypes = kFloatTypes | (kByteFloatTypes & ~dtype_bit(DType::kFloat8E8M0));
 
 // all / part, if it is known for certain.
 DimSpec quotient(const DimProduct& all, const DimProduct& part) {
@@ -287,21 +290,38 @@ Status infer_identity(InferContext& context) {
 }
 
 Status infer_dropout(InferContext& context) {
+    const TypeInfo& x = context.input(0);
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 1, kDroppedTypes, "ratio"));
+    LEAT_RETURN_IF_ERROR(require_dtype(context, 2, dtype_bit(DType::kBool), "training_mode"));
+    for (const int i : {1, 2}) {
+        if (context.has_input(i) && !may_have_one_element(context.input(i))) {
+            return invalid_argument("input {} must have one element", i)
+                .with_found(context.input(i).to_string());
+        }
+    }
     const auto operand = [&context](int i) {
-        const Tensor* value = context.has_input(i) ? context.value(i) : nullptr;
+        const Tensor* value = context.value(i);
         return value == nullptr ? TensorArg{} : arg_of(*value);
     };
     // An operand that is given, but not known yet, is checked when the kernel runs.
-    const bool known = !context.has_input(1) || context.value(1) != nullptr;
-    if (known) {
-        LEAT_RETURN_IF_ERROR(check_dropout_is_identity(operand(1), operand(2)));
+    const bool is_known =
+        context.value(2) != nullptr && (!context.has_input(1) || context.value(1) != nullptr);
+    if (is_known) {
+        LEAT_ASSIGN_OR_RETURN(const double ratio, dropped_ratio(operand(1), operand(2)));
+        if (ratio > 0) {
+            LEAT_RETURN_IF_ERROR(require_dtype(context, 0, kDroppedTypes, "data"));
+        }
     }
-    const TypeInfo& x = context.input(0);
     context.set_output(0, x);
     if (context.has_output(1)) {
         context.set_output(1, DType::kBool, x.dims);
     }
     return {};
+}
+
+// Which elements are dropped depends on all of them.
+bool dropout_gives_rows(const ShardArgs& args) {
+    return find_arg(args.inputs, 2) == nullptr && rows_of_first_input(args);
 }
 
 constexpr AttributeSchema kReshapeAttributes[] = {
@@ -372,7 +392,8 @@ constexpr OpDef kReshapeOps[] = {
      .infer = infer_dropout,
      .reference = dropout_reference,
      .in_place_inputs = 0b1,
-     .gives_rows = rows_of_first_input},
+     .gives_rows = dropout_gives_rows,
+     .nondeterministic = true},
 };
 
 }  // namespace
