@@ -22,6 +22,12 @@ std::vector<const ValueFact*> operand_facts(const NodeData& node, const FactOf& 
     return facts;
 }
 
+// True if the node's bodies are planned and run with the graph around them. Those of operators of
+// other domains run within the reference kernel.
+inline bool has_planned_bodies(const NodeData& node) {
+    return node.domain.empty() && node.has_bodies();
+}
+
 // "node 'l' (Loop), body", behind what the node is within, if it is in a body itself.
 std::string body_path(const NodeData& node, std::string_view key, std::string_view around = {});
 

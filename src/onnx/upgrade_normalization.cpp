@@ -1,5 +1,5 @@
-// Softmax family, BatchNormalization and Dropout: operators whose meaning changed, not only their
-// form.
+// Softmax family, BatchNormalization, GroupNormalization and Dropout: operators whose meaning
+// changed, not only their form.
 #include "base/error.h"
 #include "onnx/upgrade.h"
 
@@ -92,9 +92,31 @@ Status upgrade_dropout(Upgrade& upgrade) {
     return {};
 }
 
+// Before opset 21 scale and bias have an element for each group, not for each channel.
+Status upgrade_group_normalization(Upgrade& upgrade) {
+    const int64_t groups = upgrade.node.attr("num_groups", int64_t{0});
+    if (groups < 1 || !upgrade.has_input(0) || !upgrade.has_input(1) || !upgrade.has_input(2)) {
+        return {};  // what is missing is an error of its own
+    }
+    LEAT_ASSIGN_OR_RETURN(const ValueId count, upgrade.int64s({groups}));
+    LEAT_ASSIGN_OR_RETURN(const ValueId column, upgrade.int64s({groups, 1}));
+    const ValueId channels = upgrade.emit("Shape", {upgrade.node.inputs[0]},
+                                          {{"start", int64_t{1}}, {"end", int64_t{2}}});
+    const ValueId in_group = upgrade.emit("Div", {channels, count});
+    const ValueId matrix = upgrade.emit("Concat", {count, in_group}, {{"axis", int64_t{0}}});
+    for (size_t i = 1; i < 3; ++i) {
+        const ValueId by_group = upgrade.emit("Reshape", {upgrade.node.inputs[i], column});
+        const ValueId repeated = upgrade.emit("Expand", {by_group, matrix});
+        upgrade.set_input(
+            i, upgrade.emit("Reshape", {repeated, channels}, {{"allowzero", int64_t{1}}}));
+    }
+    return {};
+}
+
 constexpr UpgradeRule kNormalizationRules[] = {
     {"BatchNormalization", 14, upgrade_batch_normalization},
     {"Dropout", 12, upgrade_dropout},
+    {"GroupNormalization", 21, upgrade_group_normalization},
     {"Hardmax", 13, upgrade_softmax},
     {"LogSoftmax", 13, upgrade_softmax},
     {"Softmax", 13, upgrade_softmax},

@@ -69,7 +69,7 @@ Status place_bodies(const GraphData& whole,
     for (int32_t n = 0; n < graph.node_count(); ++n) {
         const NodeData& node = graph.nodes[size_t(n)];
         const Backend* const host = placed.hosts.empty() ? placed.host : placed.hosts[size_t(n)];
-        if (!node.has_bodies() || host == nullptr || !host->plans_bodies()) {
+        if (!has_planned_bodies(node) || host == nullptr || !host->plans_bodies()) {
             continue;
         }
         const auto fact_of = [&facts](ValueId id) -> const ValueFact& {

@@ -341,7 +341,7 @@ class StepPreparer {
         const auto node = size_t(id_of(graph_, prepare.node).index);
         const Backend& host =
             context_.placed.hosts.empty() ? *context_.placed.host : *context_.placed.hosts[node];
-        if (prepare.node.has_bodies() && host.plans_bodies()) {
+        if (has_planned_bodies(prepare.node) && host.plans_bodies()) {
             LEAT_ASSIGN_OR_RETURN(std::unique_ptr<Region> region,
                                   prepare_region(prepare, host, step));
             if (region != nullptr) {

@@ -244,7 +244,7 @@ class SegmentFinder {
                 because = input;
             }
         }
-        if (node.has_bodies() && has_open_bodies(node, segment)) {
+        if (has_planned_bodies(node) && has_open_bodies(node, segment)) {
             place_step(id);
             return;
         }
@@ -417,7 +417,8 @@ class SegmentFinder {
             facts[i].type = extents.of(*types_[id]);
             if (is_constant(id)) {
                 facts[i].value = found(aligned(*graph_.value(id).constant));
-            } else if (i < 2 && node.op_type != "Scan" && is_known_in_plans(node, i, segment)) {
+            } else if (i < 2 && node.domain.empty() && node.op_type != "Scan" &&
+                       is_known_in_plans(node, i, segment)) {
                 const bool is_count = facts[i].type.dtype == DType::kInt64;
                 facts[i].value = found(one_element(facts[i].type,
                                                    is_count ? kTriedTripCount : int64_t(condition)))
