@@ -4,38 +4,11 @@
 
 #include "ops/movement/extents.h"
 #include "ops/string_normalizer/case_mappings.h"
+#include "ops/strings/utf8.h"
 #include "ops/type_checks.h"
 
 namespace leat {
 namespace {
-
-// Bytes of the UTF-8 character at the start of `text`, and its code; 0 bytes where there is none:
-// RFC 3629, without surrogates, and every character in its shortest form.
-struct Utf8Character {
-    size_t bytes = 0;
-    char32_t code = 0;
-};
-
-Utf8Character first_character(std::string_view text) {
-    const auto byte = [&text](size_t i) { return i < text.size() ? uint8_t(text[i]) : uint8_t{0}; };
-    const uint8_t lead = byte(0);
-    if (lead < 0x80) {
-        return {1, lead};
-    }
-    const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-    char32_t code = char32_t(lead) & (0x7fU >> bytes);
-    for (size_t i = 1; i < bytes; ++i) {
-        if ((byte(i) & 0xc0U) != 0x80) {
-            return {};
-        }
-        code = code << 6U | (byte(i) & 0x3fU);
-    }
-    const bool is_surrogate = code >= 0xd800 && code < 0xe000;
-    const bool is_lead = lead >= 0xc0 && lead < 0xf8;
-    const bool is_character = is_lead && code >= kLeast[bytes] && code < 0x110000 && !is_surrogate;
-    return is_character ? Utf8Character{bytes, code} : Utf8Character{};
-}
 
 void append_character(char32_t code, std::string& text) {
     const auto tail = [code](unsigned shift) { return char(0x80U | (code >> shift & 0x3fU)); };
@@ -113,7 +86,7 @@ constexpr OpDef kStringNormalizerOps[] = {
 
 bool append_in_case(CaseAction action, std::string_view text, std::string& result) {
     while (!text.empty()) {
-        const Utf8Character character = first_character(text);
+        const Utf8Character character = first_utf8_character(text);
         if (character.bytes == 0) {
             return false;
         }
