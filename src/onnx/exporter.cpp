@@ -290,9 +290,9 @@ Result<WireWriter> GraphExporter::write_attribute(const NodeData& node,
     return out;
 }
 
-// The first opset that has all attributes of the node; kCanonicalOpset if no opset has them.
+// The first opset of its domain that has all attributes of the node; kCanonicalOpset if none has.
 int64_t opset_of_attributes(const NodeData& node) {
-    int64_t opset = kOpset;
+    int64_t opset = node.domain.empty() ? kOpset : 1;
     for (const AttributeSchema& row :
          node.def == nullptr ? std::span<const AttributeSchema>() : node.def->attributes) {
         if (row.is_in(kCanonicalOpset) && node.has_attr(row.name)) {
@@ -478,7 +478,9 @@ void add_opsets(const GraphData& graph, std::map<std::string, int64_t>& opsets) 
         if (node.domain.empty()) {
             opsets[""] = std::max(opsets[""], opset_of_attributes(node));
         } else {
-            opsets.try_emplace(node.domain, std::max(node.opset, 1));  // made in C++: no file's
+            // Made in C++, it is of no file's opset.
+            int64_t& opset = opsets[node.domain];
+            opset = std::max(opset, node.opset > 0 ? node.opset : opset_of_attributes(node));
         }
         for (const auto& [key, body] : node.bodies()) {
             add_opsets(*body, opsets);

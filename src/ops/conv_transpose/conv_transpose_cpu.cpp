@@ -152,32 +152,40 @@ HWY_INLINE void store_row(const PhasedRow& row, int64_t begin, int64_t end, floa
     }
 }
 
-void gather_rows(const GatherJob& job) {
+// Adds all taps to the row (d, h) of y.
+HWY_INLINE void gather_transposed_row(const GatherJob& job,
+                                      int64_t d,
+                                      int64_t h,
+                                      const PhasedRow& row) {
+    const WindowGeometry& g = *job.window;
+    for (int64_t c = 0; c < job.source_count; ++c) {
+        const float* channel = job.source + c * job.source_channel_stride;
+        for (int64_t tap = 0; tap < g.kernel[0] * g.kernel[1]; ++tap) {
+            int64_t x_d = 0;
+            int64_t x_h = 0;
+            if (!index_of_tap(job, 0, d, tap / g.kernel[1], x_d) ||
+                !index_of_tap(job, 1, h, tap % g.kernel[1], x_h)) {
+                continue;
+            }
+            const float* source = channel + tap * g.kernel[2] * job.tap_stride +
+                                  (x_d - job.x_box.begin[0]) * job.source_stride[0] +
+                                  (x_h - job.x_box.begin[1]) * job.source_stride[1];
+            const float* weights = job.weights == nullptr
+                                       ? nullptr
+                                       : job.weights + c * job.weight_stride + tap * g.kernel[2];
+            add_taps_of_row(job, source, weights, row);
+        }
+    }
+}
+
+void gather_transposed_rows(const GatherJob& job) {
     const WindowGeometry& g = *job.window;
     PhasedRow row{job.phases, g.stride[2], job.y_box.begin[2] / g.stride[2], 0};
     row.length = divide_up(job.y_box.end[2], row.stride) - row.first;
     for (int64_t d = job.y_box.begin[0]; d < job.y_box.end[0]; ++d) {
         for (int64_t h = job.y_box.begin[1]; h < job.y_box.end[1]; ++h) {
             std::fill_n(row.data, row.stride * row.length, job.bias);
-            for (int64_t c = 0; c < job.source_count; ++c) {
-                const float* channel = job.source + c * job.source_channel_stride;
-                for (int64_t tap = 0; tap < g.kernel[0] * g.kernel[1]; ++tap) {
-                    int64_t x_d = 0;
-                    int64_t x_h = 0;
-                    if (!index_of_tap(job, 0, d, tap / g.kernel[1], x_d) ||
-                        !index_of_tap(job, 1, h, tap % g.kernel[1], x_h)) {
-                        continue;
-                    }
-                    const float* source = channel + tap * g.kernel[2] * job.tap_stride +
-                                          (x_d - job.x_box.begin[0]) * job.source_stride[0] +
-                                          (x_h - job.x_box.begin[1]) * job.source_stride[1];
-                    const float* weights =
-                        job.weights == nullptr
-                            ? nullptr
-                            : job.weights + c * job.weight_stride + tap * g.kernel[2];
-                    add_taps_of_row(job, source, weights, row);
-                }
-            }
+            gather_transposed_row(job, d, h, row);
             store_row(row, job.y_box.begin[2], job.y_box.end[2],
                       job.y + (d * g.input[1] + h) * g.input[2]);
         }
@@ -188,7 +196,7 @@ void gather_rows(const GatherJob& job) {
 
 using GatherFunction = void (*)(const GatherJob&);
 GatherFunction select_gather_rows() {
-    return gather_rows;
+    return gather_transposed_rows;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -471,36 +479,41 @@ Status ConvTransposeKernel::run_tile(const KernelArgs& args, const Tile& tile) c
     return {};
 }
 
+constexpr auto kTransposedFloatBytes = int64_t{sizeof(float)};
+
+// to [rows][depth] = from [depth][rows], of any address.
+void transpose_weights(const std::byte* from, int64_t depth, int64_t rows, float* to) {
+    constexpr int64_t kBlockRows = 32;  // lines of cache that are written again
+    for (int64_t begin = 0; begin < rows; begin += kBlockRows) {
+        const int64_t end = std::min(rows, begin + kBlockRows);
+        for (int64_t k = 0; k < depth; ++k) {
+            for (int64_t row = begin; row < end; ++row) {
+                std::memcpy(to + row * depth + k, from + (k * rows + row) * kTransposedFloatBytes,
+                            size_t(kTransposedFloatBytes));
+            }
+        }
+    }
+}
+
 // Weights [C, M/group, taps] as [group][M/group * taps][C/group].
 Result<std::shared_ptr<const std::byte>> pack_transposed(PrepareContext& context,
                                                          const ConvTransposeGeometry& geometry) {
     const int64_t depth = geometry.in_channels_per_group();
     const int64_t rows = geometry.out_channels_per_group() * geometry.window.kernel_count();
     const int64_t groups = geometry.groups;
-    constexpr auto kFloatBytes = int64_t{sizeof(float)};
-    constexpr int64_t kBlockRows = 32;  // lines of cache that are written again
     const auto pack = [&](const Tensor& tensor, std::byte* packed) {
-        auto* to = reinterpret_cast<float*>(packed);
         for (int64_t group = 0; group < groups; ++group) {
-            const std::byte* from = tensor.bytes() + group * rows * depth * kFloatBytes;
-            for (int64_t begin = 0; begin < rows; begin += kBlockRows) {
-                const int64_t end = std::min(rows, begin + kBlockRows);
-                for (int64_t k = 0; k < depth; ++k) {
-                    for (int64_t row = begin; row < end; ++row) {
-                        std::memcpy(to + row * depth + k, from + (k * rows + row) * kFloatBytes,
-                                    size_t(kFloatBytes));
-                    }
-                }
-            }
-            to += rows * depth;
+            const int64_t first = group * rows * depth;
+            transpose_weights(tensor.bytes() + first * kTransposedFloatBytes, depth, rows,
+                              reinterpret_cast<float*>(packed) + first);
         }
     };
     const std::string key =
         fmt::format("conv_transpose_rows_f32 groups={} rows={} k={}", groups, rows, depth);
-    LEAT_ASSIGN_OR_RETURN(
-        auto packed,
-        context.weights.get_or_pack(*context.constants[1], key, groups * rows * depth * kFloatBytes,
-                                    pack, WeightReads::kWhole));
+    LEAT_ASSIGN_OR_RETURN(auto packed,
+                          context.weights.get_or_pack(*context.constants[1], key,
+                                                      groups * rows * depth * kTransposedFloatBytes,
+                                                      pack, WeightReads::kWhole));
     context.packed_inputs |= 2;
     return packed;
 }

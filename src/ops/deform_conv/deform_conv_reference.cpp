@@ -11,13 +11,13 @@
 namespace leat {
 namespace {
 
-using Place = std::array<double, kMaxSpatialRank>;
+using DeformPlace = std::array<double, kMaxSpatialRank>;
 
 // x at a place between its elements: linear along each axis.
 template <class T>
-double value_between(const WindowGeometry& g, const T* x, const Place& place) {
+double value_between(const WindowGeometry& g, const T* x, const DeformPlace& place) {
     Extents low{};
-    Place fraction{};
+    DeformPlace fraction{};
     for (size_t axis = 0; axis < place.size(); ++axis) {
         if (!(place[axis] > -1 && place[axis] < double(g.input[axis]))) {
             return 0;
@@ -74,7 +74,7 @@ void read_deformed(const DeformGeometry& deform,
     const int64_t positions = g.output_count();
     for (int64_t p = 0; p < positions; ++p) {
         const Extents o = position_of(p, g.output);
-        Place place{};
+        DeformPlace place{};
         for (size_t axis = 0; axis < place.size(); ++axis) {
             place[axis] = double(g.origin(int(axis), o[axis]) + t[axis] * g.dilation[axis]);
             if (axis >= first) {

@@ -253,6 +253,7 @@ class EinsumGreed {
 
 Result<EinsumEquation> einsum_equation(const InferContext& context) {
     std::vector<int> ranks;
+    ranks.reserve(size_t(context.input_count()));
     for (int i = 0; i < context.input_count(); ++i) {
         ranks.push_back(context.input(i).rank());
     }

@@ -76,7 +76,7 @@ Real grid_place(const GridSampleOptions& options, Real coordinate, int64_t exten
         return Real(mirror_place(double(at), low, high));
     }
     // Each element around a place counts for itself: cubic ones go on beyond the border.
-    const Real beyond = options.mode == GridSampleOptions::Mode::kCubic ? 3 : 0;
+    const Real beyond = options.mode == GridSampleOptions::Mode::kCubic ? Real(3) : Real(0);
     return std::clamp(at, -beyond, Real(extent - 1) + beyond);
 }
 

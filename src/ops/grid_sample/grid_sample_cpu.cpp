@@ -29,8 +29,8 @@ struct GridSampleParams {
 // What a position reads.
 struct SampledPlace {
     size_t count = 0;
-    std::array<int64_t, kMostSampledTaps> offset;
-    std::array<double, kMostSampledTaps> weight;
+    std::array<int64_t, kMostSampledTaps> offset{};
+    std::array<double, kMostSampledTaps> weight{};
 };
 
 void find_place(const GridSampleParams& params, const float* coordinates, SampledPlace& place) {

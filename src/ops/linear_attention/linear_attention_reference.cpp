@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -25,6 +26,7 @@ class LinearAttentionHead {
         scale_ = scale == 0 ? 1 / std::sqrt(double(key_size_)) : scale;
         state_.resize(size_t(key_size_ * value_size_));
         update_.resize(size_t(value_size_));
+        result_.resize(size_t(value_size_));
     }
 
     int64_t key_heads() const { return key_heads_; }
@@ -106,12 +108,16 @@ class LinearAttentionHead {
         const TensorArg& output = args_.outputs[0];
         const int64_t group = query_heads_ / key_heads_;
         for (int64_t q = token * query_heads_ + head * group, i = 0; i < group; ++i, ++q) {
-            for (int64_t v = 0; v < value_size_; ++v) {
-                double sum = 0;
-                for (int64_t k = 0; k < key_size_; ++k) {
-                    sum += element_of(args_.inputs[0], q * key_size_ + k) * row(k)[v];
+            std::fill(result_.begin(), result_.end(), 0.0);
+            for (int64_t k = 0; k < key_size_; ++k) {
+                const double weight = element_of(args_.inputs[0], q * key_size_ + k);
+                for (int64_t v = 0; v < value_size_; ++v) {
+                    result_[size_t(v)] += weight * row(k)[v];
                 }
-                store_real(output.dtype, output.data, q * value_size_ + v, sum * scale_);
+            }
+            for (int64_t v = 0; v < value_size_; ++v) {
+                store_real(output.dtype, output.data, q * value_size_ + v,
+                           result_[size_t(v)] * scale_);
             }
         }
     }
@@ -126,6 +132,7 @@ class LinearAttentionHead {
     double scale_ = 1;
     std::vector<double> state_;  // [key_size, value_size]
     std::vector<double> update_;
+    std::vector<double> result_;
 };
 
 }  // namespace

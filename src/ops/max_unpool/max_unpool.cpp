@@ -136,7 +136,7 @@ constexpr OpDef kMaxUnpoolOps[] = {
 
 }  // namespace
 
-Result<Shape> unpooled_shape(const NodeData& node, const Shape& x) {
+Result<std::vector<int64_t>> unpooled_extents(const NodeData& node, const Shape& x) {
     LEAT_ASSIGN_OR_RETURN(const Unpooling unpooling, Unpooling::make(node));
     LEAT_RETURN_IF_ERROR(check_unpooled_rank(x.rank(), unpooling.rank()));
     std::vector<int64_t> extents(x.begin(), x.end());
@@ -144,13 +144,7 @@ Result<Shape> unpooled_shape(const NodeData& node, const Shape& x) {
         LEAT_ASSIGN_OR_RETURN(const DimSpec dim, unpooling.unpooled(DimSpec(extents[i + 2]), i));
         extents[i + 2] = dim.extent();
     }
-    const std::optional<Shape> shape = Shape::make(extents);
-    if (!shape) {
-        return invalid_argument("the unpooled tensor has too many elements")
-            .with_found(fmt::format("[{}]", fmt::join(extents, ", ")))
-            .with_needed("less than 2^63");
-    }
-    return *shape;
+    return extents;
 }
 
 std::span<const OpDef> max_unpool_ops() {

@@ -8,13 +8,15 @@
 // ONNX MaxUnpool-22.
 #pragma once
 
+#include <vector>
+
 #include "graph/op_def.h"
 
 namespace leat {
 
 Status max_unpool_reference(const ReferenceArgs& args);
 
-// The shape that the attributes give; an error if extents are negative or too large.
-Result<Shape> unpooled_shape(const NodeData& node, const Shape& x);
+// The extents that the attributes give, by axis; an error if one is negative or too large.
+Result<std::vector<int64_t>> unpooled_extents(const NodeData& node, const Shape& x);
 
 }  // namespace leat

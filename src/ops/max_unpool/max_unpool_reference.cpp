@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/max_unpool/max_unpool.h"
 #include "ops/movement/zero_elements.h"
@@ -11,13 +13,11 @@ Result<Shape> counted_shape(const ReferenceArgs& args) {
     if (find_arg(args.inputs, 2) == nullptr) {
         return y;
     }
-    LEAT_ASSIGN_OR_RETURN(const Shape unpooled, unpooled_shape(args.node, args.inputs[0].shape));
-    for (int axis = 0; axis < y.rank(); ++axis) {
-        if (unpooled[axis] > y[axis]) {
-            return y;
-        }
-    }
-    return unpooled;
+    LEAT_ASSIGN_OR_RETURN(const std::vector<int64_t> unpooled,
+                          unpooled_extents(args.node, args.inputs[0].shape));
+    const bool has_room = std::equal(unpooled.begin(), unpooled.end(), y.begin(), y.end(),
+                                     [](int64_t a, int64_t b) { return a <= b; });
+    return has_room ? Shape(unpooled) : y;
 }
 
 // The offset in y of the element with that number in a shape that is no larger on any axis.

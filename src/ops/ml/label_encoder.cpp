@@ -12,17 +12,15 @@
 namespace leat {
 namespace {
 
-constexpr DTypeSet kLabelTypes = dtype_set(DType::kString,
-                                           DType::kInt64,
-                                           DType::kFloat32,
-                                           DType::kInt32,
-                                           DType::kInt16,
-                                           DType::kFloat64);
+constexpr DTypeSet kLabelTypes = dtype_set(
+    DType::kString, DType::kInt64, DType::kFloat32, DType::kInt32, DType::kInt16, DType::kFloat64);
 
 template <class T>
 LabelList list_of(const std::vector<T>& elements) {
-    return {kDTypeOf<T>, int64_t(elements.size()),
-            reinterpret_cast<const std::byte*>(elements.data()), {}};
+    return {kDTypeOf<T>,
+            int64_t(elements.size()),
+            reinterpret_cast<const std::byte*>(elements.data()),
+            {}};
 }
 
 Result<LabelList> list_of(const Tensor& tensor, std::string_view what) {
@@ -56,9 +54,10 @@ Result<LabelList> find_list(const NodeData& node, const std::string& prefix) {
     // An empty list beside another is as good as none: the attributes have no other way to say so.
     std::erase_if(found, [&](const LabelList& list) { return list.count == 0; });
     if (found.size() != 1) {
-        return invalid_argument("the node needs one of attributes {}_strings, {}_int64s, "
-                                "{}_floats and {}_tensor",
-                                prefix, prefix, prefix, prefix)
+        return invalid_argument(
+                   "the node needs one of attributes {}_strings, {}_int64s, "
+                   "{}_floats and {}_tensor",
+                   prefix, prefix, prefix, prefix)
             .with_found(found.empty() ? "none with elements" : std::to_string(found.size()));
     }
     return std::move(found.front());
@@ -124,9 +123,9 @@ uint64_t number_bits(DType dtype, const std::byte* data, int64_t i) {
         return uint64_t(load_integer(dtype, data, i));
     }
     const double value = load_real(dtype, data, i);
-    return std::bit_cast<uint64_t>(value == 0    ? 0.0
+    return std::bit_cast<uint64_t>(value == 0       ? 0.0
                                    : value != value ? std::numeric_limits<double>::quiet_NaN()
-                                                 : value);
+                                                    : value);
 }
 
 }  // namespace
@@ -138,9 +137,8 @@ Result<LabelForm> label_form(const NodeData& node, DType x) {
         static const std::vector<int64_t> kNoInts;
         const auto* strings = node.strings("cats_strings");
         const auto* ints = node.ints("cats_int64s");
-        LEAT_ASSIGN_OR_RETURN(form,
-                              form_between(node, x, list_of(strings ? *strings : kNoStrings),
-                                           list_of(ints ? *ints : kNoInts)));
+        LEAT_ASSIGN_OR_RETURN(form, form_between(node, x, list_of(strings ? *strings : kNoStrings),
+                                                 list_of(ints ? *ints : kNoInts)));
     } else if (const auto* classes = node.strings("classes_strings")) {
         LabelList numbers{DType::kInt64, int64_t(classes->size()), nullptr, {}};
         LEAT_ASSIGN_OR_RETURN(form, form_between(node, x, list_of(*classes), std::move(numbers)));
@@ -171,8 +169,8 @@ void LabelMap::add(int64_t key) {
     if (keys.dtype == DType::kString) {
         strings_[reinterpret_cast<const std::string*>(keys.data)[key]] = key;
     } else {
-        numbers_[keys.data == nullptr ? uint64_t(key)
-                                      : number_bits(keys.dtype, keys.data, key)] = key;
+        numbers_[keys.data == nullptr ? uint64_t(key) : number_bits(keys.dtype, keys.data, key)] =
+            key;
     }
 }
 

@@ -113,9 +113,9 @@ Status infer_imputer(InferContext& context) {
     const auto* floats = context.node().floats(key);
     const auto* ints = context.node().ints(key);
     LEAT_RETURN_IF_ERROR(check_feature_list(context, key,
-                                        floats != nullptr ? floats->size()
-                                        : ints != nullptr ? ints->size()
-                                                          : 0));
+                                            floats != nullptr ? floats->size()
+                                            : ints != nullptr ? ints->size()
+                                                              : 0));
     context.set_output(0, context.input(0));
     return {};
 }
@@ -194,8 +194,8 @@ Status check_rows(const InferContext& context, DimSpec& rows) {
 
 Status infer_tree_ensemble(InferContext& context) {
     const bool is_new = context.node().op_type == "TreeEnsemble";
-    const DTypeSet types = is_new ? dtype_set(DType::kFloat16, DType::kFloat32, DType::kFloat64)
-                                  : kMlReals;
+    const DTypeSet types =
+        is_new ? dtype_set(DType::kFloat16, DType::kFloat32, DType::kFloat64) : kMlReals;
     LEAT_RETURN_IF_ERROR(require_dtype(context, 0, types, "X"));
     DimSpec rows = DimSpec::unknown();
     LEAT_RETURN_IF_ERROR(check_rows(context, rows));

@@ -13,7 +13,8 @@
 //   y : f32.
 // Imputer: y = x, but where x is replaced_value (NaN is itself) the imputed value: one, or one for
 //   each index of the last axis. x, y : real. Integers have their own attributes.
-// OneHotEncoder: y[.., k] = 1 where x is category k, the last one of equal ones. x : real or string;
+// OneHotEncoder: y[.., k] = 1 where x is category k, the last one of equal ones. x : real or
+// string;
 //   real ones lose their fraction. y : f32, one axis more. Without attribute zeros an unknown
 //   category is an error.
 // FeatureVectorizer: y[n, ..] = the inputs' rows one after the other, each cut or filled with zeros

@@ -28,9 +28,8 @@ inline constexpr AttributeSchema kImputerAttributes[] = {
 };
 
 inline constexpr AttributeSchema kLabelEncoderAttributes[] = {
-    {.name = "classes_strings", .kind = AttributeKind::kStrings, .before = 2},
-    // The form of version 1 stays.
-    {.name = "classes_strings", .kind = AttributeKind::kStrings, .since = kCanonicalOpset},
+    // Of version 1 alone, whose form stays.
+    {.name = "classes_strings", .kind = AttributeKind::kStrings},
     {.name = "default_float", .kind = AttributeKind::kFloat, .since = 2},
     {.name = "default_int64", .kind = AttributeKind::kInt},
     {.name = "default_string", .kind = AttributeKind::kString},
@@ -102,22 +101,22 @@ inline constexpr AttributeSchema kScalerAttributes[] = {
 };
 
 inline constexpr AttributeSchema kTreeEnsembleAttributes[] = {
-    {.name = "aggregate_function", .kind = AttributeKind::kInt},
-    {.name = "leaf_targetids", .kind = AttributeKind::kInts, .is_required = true},
-    {.name = "leaf_weights", .kind = AttributeKind::kTensor, .is_required = true},
-    {.name = "membership_values", .kind = AttributeKind::kTensor},
-    {.name = "n_targets", .kind = AttributeKind::kInt},
-    {.name = "nodes_falseleafs", .kind = AttributeKind::kInts, .is_required = true},
-    {.name = "nodes_falsenodeids", .kind = AttributeKind::kInts, .is_required = true},
-    {.name = "nodes_featureids", .kind = AttributeKind::kInts, .is_required = true},
-    {.name = "nodes_hitrates", .kind = AttributeKind::kTensor},
-    {.name = "nodes_missing_value_tracks_true", .kind = AttributeKind::kInts},
-    {.name = "nodes_modes", .kind = AttributeKind::kTensor, .is_required = true},
-    {.name = "nodes_splits", .kind = AttributeKind::kTensor, .is_required = true},
-    {.name = "nodes_trueleafs", .kind = AttributeKind::kInts, .is_required = true},
-    {.name = "nodes_truenodeids", .kind = AttributeKind::kInts, .is_required = true},
-    {.name = "post_transform", .kind = AttributeKind::kInt},
-    {.name = "tree_roots", .kind = AttributeKind::kInts, .is_required = true},
+    {.name = "aggregate_function", .kind = AttributeKind::kInt, .since = 5},
+    {.name = "leaf_targetids", .kind = AttributeKind::kInts, .since = 5, .is_required = true},
+    {.name = "leaf_weights", .kind = AttributeKind::kTensor, .since = 5, .is_required = true},
+    {.name = "membership_values", .kind = AttributeKind::kTensor, .since = 5},
+    {.name = "n_targets", .kind = AttributeKind::kInt, .since = 5},
+    {.name = "nodes_falseleafs", .kind = AttributeKind::kInts, .since = 5, .is_required = true},
+    {.name = "nodes_falsenodeids", .kind = AttributeKind::kInts, .since = 5, .is_required = true},
+    {.name = "nodes_featureids", .kind = AttributeKind::kInts, .since = 5, .is_required = true},
+    {.name = "nodes_hitrates", .kind = AttributeKind::kTensor, .since = 5},
+    {.name = "nodes_missing_value_tracks_true", .kind = AttributeKind::kInts, .since = 5},
+    {.name = "nodes_modes", .kind = AttributeKind::kTensor, .since = 5, .is_required = true},
+    {.name = "nodes_splits", .kind = AttributeKind::kTensor, .since = 5, .is_required = true},
+    {.name = "nodes_trueleafs", .kind = AttributeKind::kInts, .since = 5, .is_required = true},
+    {.name = "nodes_truenodeids", .kind = AttributeKind::kInts, .since = 5, .is_required = true},
+    {.name = "post_transform", .kind = AttributeKind::kInt, .since = 5},
+    {.name = "tree_roots", .kind = AttributeKind::kInts, .since = 5, .is_required = true},
 };
 
 inline constexpr AttributeSchema kTreeEnsembleClassifierAttributes[] = {

@@ -1,5 +1,3 @@
-#include "ops/ml/ml.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "base/out_of_memory.h"
+#include "ops/ml/ml.h"
 #include "ops/movement/movement.h"
 
 namespace leat {
@@ -71,8 +70,8 @@ Status run_one_hot_encoder(const ReferenceArgs& args) {
     std::fill_n(y, x.shape.element_count() * count, 0.0F);
     for (int64_t i = 0; i < x.shape.element_count(); ++i) {
         const bool is_text = x.dtype == DType::kString;
-        const int64_t category = is_text ? find(texts, x.as<const std::string>()[i])
-                                         : find(numbers, whole_number(x, i));
+        const int64_t category =
+            is_text ? find(texts, x.as<const std::string>()[i]) : find(numbers, whole_number(x, i));
         if (category >= 0) {
             y[i * count + category] = 1;
         } else if (!allows_zeros) {
@@ -152,10 +151,8 @@ Status imputer_reference(const ReferenceArgs& args) {
         const auto replaced = double(args.node.attr("replaced_value_float", 0.0F));
         for (int64_t i = 0; i < count; ++i) {
             const double value = load_ml(x, i);
-            const bool is_replaced =
-                value == replaced || (value != value && replaced != replaced);
-            store_real(y.dtype, y.data, i,
-                       is_replaced ? double(feature_of(imputed, i)) : value);
+            const bool is_replaced = value == replaced || (value != value && replaced != replaced);
+            store_real(y.dtype, y.data, i, is_replaced ? double(feature_of(imputed, i)) : value);
         }
         return {};
     }

@@ -92,8 +92,7 @@ Status run_tree_ensemble(const ReferenceArgs& args) {
     }
     auto doubles = std::vector<double>(size_t(forest.targets));
     auto bytes = std::vector<uint8_t>(size_t(forest.targets));
-    run_forest(forest, args.node, args.inputs, args.outputs, 0, rows, doubles.data(),
-               bytes.data());
+    run_forest(forest, args.node, args.inputs, args.outputs, 0, rows, doubles.data(), bytes.data());
     return {};
 }
 
@@ -124,8 +123,8 @@ void TreeForest::sum_row(const TensorArg& x, int64_t row, double* sums, uint8_t*
             const bool is_first = is_voted[vote.target] == 0;
             is_voted[vote.target] = 1;
             if (aggregate == TreeAggregate::kMin || aggregate == TreeAggregate::kMax) {
-                const bool is_better = aggregate == TreeAggregate::kMin ? vote.weight < sum
-                                                                        : vote.weight > sum;
+                const bool is_better =
+                    aggregate == TreeAggregate::kMin ? vote.weight < sum : vote.weight > sum;
                 sum = is_first || is_better ? vote.weight : sum;
             } else {
                 sum += vote.weight;

@@ -41,7 +41,7 @@ struct TreeNode {
     bool nan_is_true = false;
     int64_t feature = 0;
     double value = 0;
-    int32_t if_true = 0;  // leaves: the first of its votes
+    int32_t if_true = 0;   // leaves: the first of its votes
     int32_t if_false = 0;  // leaves: behind the last one
     int32_t members_begin = 0;
     int32_t members_end = 0;

@@ -85,7 +85,7 @@ class ForestReader {
     const NodeData& node_;
     TreeForest forest_;
     std::map<std::pair<int64_t, int64_t>, int32_t> by_id_;  // of tree and node
-    std::vector<int64_t> trees_;                             // by node
+    std::vector<int64_t> trees_;                            // by node
 };
 
 Result<TreeForest> ForestReader::read() {
@@ -225,8 +225,8 @@ Status ForestReader::read_members() {
 }
 
 Result<TreeMode> tree_mode(const std::string& name) {
-    static constexpr const char* kNames[] = {"BRANCH_LEQ", "BRANCH_LT",     "BRANCH_GTE",
-                                             "BRANCH_GT",  "BRANCH_EQ",     "BRANCH_NEQ",
+    static constexpr const char* kNames[] = {"BRANCH_LEQ",    "BRANCH_LT", "BRANCH_GTE",
+                                             "BRANCH_GT",     "BRANCH_EQ", "BRANCH_NEQ",
                                              "BRANCH_MEMBER", "LEAF"};
     for (int i = 0; i < 8; ++i) {
         if (name == kNames[i] && TreeMode(i) != TreeMode::kMember) {
@@ -397,8 +397,8 @@ Status ForestReader::check_branches() const {
     }
     if (taken < forest_.nodes.size()) {
         return invalid_argument("nodes of a tree stand in a circle")
-            .with_found(fmt::format("{} of {} nodes", forest_.nodes.size() - taken,
-                                    forest_.nodes.size()));
+            .with_found(
+                fmt::format("{} of {} nodes", forest_.nodes.size() - taken, forest_.nodes.size()));
     }
     return {};
 }
@@ -424,14 +424,14 @@ Result<int64_t> tree_targets(const NodeData& node) {
         const bool has_strings = strings != nullptr && !strings->empty();
         const bool has_ints = ints != nullptr && !ints->empty();
         if (has_strings == has_ints) {
-            return invalid_argument("the node needs one of attributes classlabels_strings and "
-                                    "classlabels_int64s")
+            return invalid_argument(
+                       "the node needs one of attributes classlabels_strings and "
+                       "classlabels_int64s")
                 .with_found(has_ints ? "both" : "none with elements");
         }
         targets = int64_t(has_strings ? strings->size() : ints->size());
     } else if (!node.has_attr("n_targets")) {
-        const char* const key =
-            node.op_type == "TreeEnsemble" ? "leaf_targetids" : "target_ids";
+        const char* const key = node.op_type == "TreeEnsemble" ? "leaf_targetids" : "target_ids";
         for (const int64_t target : ints_of(node, key)) {
             targets = std::max(targets, std::min(target, kMostTargets) + 1);
         }

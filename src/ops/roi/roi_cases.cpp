@@ -15,7 +15,7 @@ std::vector<float> corners_of_regions() {
 }
 constexpr int64_t kRegions = 6;
 
-CaseInput regions(const std::vector<int64_t>& images) {
+CaseInput regions_input(const std::vector<int64_t>& images) {
     const std::vector<float> corners = corners_of_regions();
     std::vector<float> values;
     const size_t columns = images.empty() ? 4 : 5;
@@ -37,7 +37,7 @@ void add_roi_align(std::vector<OpCase>& cases) {
                     std::string(mode) + "_" + transformation + "_" + std::to_string(samples);
                 cases.push_back(
                     make_case("RoiAlign", name,
-                              {random_input({2, 3, 7, 8}), regions({}),
+                              {random_input({2, 3, 7, 8}), regions_input({}),
                                given_input<int64_t>({kRegions}, {0, 1, 1, 0, 1, 0})},
                               {{"mode", std::string(mode)},
                                {"coordinate_transformation_mode", std::string(transformation)},
@@ -79,9 +79,10 @@ std::vector<OpCase> roi_cases() {
     std::vector<OpCase> cases;
     add_roi_align(cases);
     for (const float scale : {1.0F, 0.5F}) {
-        cases.push_back(exact(make_case("MaxRoiPool", scale == 1 ? "plain" : "scaled",
-                                        {random_input({2, 3, 7, 8}), regions({0, 1, 1, 0, 1, 0})},
-                                        {{"pooled_shape", Ints{3, 2}}, {"spatial_scale", scale}})));
+        cases.push_back(
+            exact(make_case("MaxRoiPool", scale == 1 ? "plain" : "scaled",
+                            {random_input({2, 3, 7, 8}), regions_input({0, 1, 1, 0, 1, 0})},
+                            {{"pooled_shape", Ints{3, 2}}, {"spatial_scale", scale}})));
     }
     for (const DType dtype : {DType::kFloat64, DType::kFloat16, DType::kBfloat16}) {
         CaseInput region = random_input({4, 5}, dtype, 0, 0.9);

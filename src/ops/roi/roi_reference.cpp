@@ -71,7 +71,9 @@ void find_aligned_samples(const AlignedAxis<Real>& axis,
         first = std::clamp(std::floor((-1 - begin) * per_sample) - 2, 0.0, end);
         end = std::clamp(std::ceil((double(axis.extent) - begin) * per_sample) + 2, first, end);
     }
-    for (double s = first; s < end; ++s) {
+    const auto count = int64_t(end - first);
+    for (int64_t i = 0; i < count; ++i) {
+        const double s = first + double(i);
         const Real place =
             axis.start + Real(cell) * axis.cell + (Real(s) + Real(0.5)) * axis.cell / axis.samples;
         if (!(place >= -1 && place <= Real(axis.extent))) {

@@ -26,8 +26,7 @@ char32_t folded(char32_t code) {
             break;
     }
     // Case folding leaves the two Turkish letters alone.
-    return code == kDotlessI || code == kDottedCapitalI ? code
-                                                        : to_lower_case(to_upper_case(code));
+    return code == kDotlessI || code == kDottedCapitalI ? code : to_lower_case(to_upper_case(code));
 }
 
 struct FoldedCharacter {
@@ -46,14 +45,16 @@ const std::vector<FoldedCharacter>& characters_with_case() {
                 all.push_back({other, other});
             }
         }
-        const auto key = [](const FoldedCharacter& x) { return uint64_t{x.folded} << 32U | x.code; };
-        std::sort(all.begin(), all.end(), [&key](const FoldedCharacter& a, const FoldedCharacter& b) {
-            return key(a) < key(b);
-        });
-        const auto end = std::unique(
-            all.begin(), all.end(), [&key](const FoldedCharacter& a, const FoldedCharacter& b) {
-                return key(a) == key(b);
-            });
+        const auto key = [](const FoldedCharacter& x) {
+            return uint64_t{x.folded} << 32U | x.code;
+        };
+        std::sort(
+            all.begin(), all.end(),
+            [&key](const FoldedCharacter& a, const FoldedCharacter& b) { return key(a) < key(b); });
+        const auto end = std::unique(all.begin(), all.end(),
+                                     [&key](const FoldedCharacter& a, const FoldedCharacter& b) {
+                                         return key(a) == key(b);
+                                     });
         all.erase(end, all.end());
         return all;
     }();
@@ -93,9 +94,8 @@ constexpr NamedClass kPosixClasses[] = {
 }  // namespace
 
 void CharacterClass::settle() {
-    std::sort(ranges_.begin(), ranges_.end(), [](const CharacterRange& a, const CharacterRange& b) {
-        return a.first < b.first;
-    });
+    std::sort(ranges_.begin(), ranges_.end(),
+              [](const CharacterRange& a, const CharacterRange& b) { return a.first < b.first; });
     size_t kept = 0;
     for (const CharacterRange& range : ranges_) {
         if (kept > 0 && range.first <= ranges_[kept - 1].last + 1) {
@@ -114,9 +114,9 @@ void CharacterClass::settle() {
 }
 
 bool CharacterClass::is_in_ranges(char32_t code) const {
-    const auto after = std::upper_bound(
-        ranges_.begin(), ranges_.end(), code,
-        [](char32_t c, const CharacterRange& range) { return c < range.first; });
+    const auto after =
+        std::upper_bound(ranges_.begin(), ranges_.end(), code,
+                         [](char32_t c, const CharacterRange& range) { return c < range.first; });
     return after != ranges_.begin() && code <= std::prev(after)->last;
 }
 
@@ -157,11 +157,9 @@ void CharacterClass::add_other_cases() {
 
 CharacterClass all_cases_of(char32_t code) {
     const std::vector<FoldedCharacter>& all = characters_with_case();
-    const auto [begin, end] =
-        std::equal_range(all.begin(), all.end(), FoldedCharacter{folded(code), code},
-                         [](const FoldedCharacter& a, const FoldedCharacter& b) {
-                             return a.folded < b.folded;
-                         });
+    const auto [begin, end] = std::equal_range(
+        all.begin(), all.end(), FoldedCharacter{folded(code), code},
+        [](const FoldedCharacter& a, const FoldedCharacter& b) { return a.folded < b.folded; });
     CharacterClass cases;
     cases.add(code, code);
     for (auto each = begin; each != end; ++each) {
@@ -177,7 +175,9 @@ std::optional<CharacterClass> perl_class(char letter) {
         spaces.settle();
         return spaces;
     }
-    return letter == 'd' ? posix_class("digit") : letter == 'w' ? posix_class("word") : std::nullopt;
+    return letter == 'd'   ? posix_class("digit")
+           : letter == 'w' ? posix_class("word")
+                           : std::nullopt;
 }
 
 std::optional<CharacterClass> posix_class(std::string_view name) {

@@ -187,10 +187,7 @@ class RegexRun {
         counts_[set] = 0;
     }
 
-    void step_all(const uint32_t* list,
-                  uint32_t count,
-                  size_t at,
-                  const Utf8Character& character) {
+    void step_all(const uint32_t* list, uint32_t count, size_t at, const Utf8Character& character) {
         for (uint32_t i = 0; i < count; ++i) {
             const Regex::Instruction& instruction = regex_.program_[list[i]];
             if (instruction.kind == Kind::kByte) {
@@ -230,10 +227,10 @@ class RegexRun {
             if (instruction.kind == Kind::kFork) {
                 stack_[depth++] = instruction.other;
             }
-            const bool goes_on =
-                instruction.kind == Kind::kFork || instruction.kind == Kind::kJump ||
-                (instruction.kind == Kind::kAssertion &&
-                 holds(RegexAssertion(instruction.value), at));
+            const bool goes_on = instruction.kind == Kind::kFork ||
+                                 instruction.kind == Kind::kJump ||
+                                 (instruction.kind == Kind::kAssertion &&
+                                  holds(RegexAssertion(instruction.value), at));
             if (goes_on) {
                 stack_[depth++] = instruction.next;
             }
@@ -270,7 +267,7 @@ class RegexRun {
     std::array<uint32_t*, kSets> lists_{};   // by set: its instructions
     std::array<uint32_t*, kSets> places_{};  // by set and instruction: where in the list it is
     std::array<uint32_t, kSets> counts_{};
-    uint32_t live_ = 0;  // instructions of all sets
+    uint32_t live_ = 0;           // instructions of all sets
     uint32_t* former_ = nullptr;  // the present set's list, where its memory gets another
     uint32_t* stack_ = nullptr;   // instructions to be added: a fork leaves one behind
 };

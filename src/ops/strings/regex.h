@@ -1,9 +1,10 @@
-// Regex: whether a text as a whole matches a pattern. Time is linear in both, memory in the pattern.
+// Regex: whether a text as a whole matches a pattern. Time is linear in both, memory in the
+// pattern.
 //
 // The syntax is RE2's (github.com/google/re2/wiki/Syntax), over UTF-8:
 //   .  [ab-d]  [^a]  [[:alpha:]]  \d \s \w  \pL \p{Lu} \p{Greek} \P{..}     classes
-//   ab  a|b  a* a+ a? a{2} a{2,} a{2,5}, lazy with ? behind; at most 1000 times, also of nested ones
-//   (a)  (?P<name>a)  (?<name>a)  (?:a)  (?i) (?s-m) (?U:a)                 groups and flags
+//   ab  a|b  a* a+ a? a{2} a{2,} a{2,5}, lazy with ? behind; at most 1000 times, also of nested
+//   ones (a)  (?P<name>a)  (?<name>a)  (?:a)  (?i) (?s-m) (?U:a)                 groups and flags
 //   ^ $ \A \z \b \B                                                         places
 //   \n \t \r \f \v \a  \012  \x7f \x{10ffff}  \Q..\E  \C (a byte)           literals
 // Back references, look-around, possessive repetition and whatever else RE2 refuses are errors.
@@ -42,9 +43,9 @@ class Regex {
     struct Instruction {
         enum class Kind : uint8_t { kMatch, kCharacter, kClass, kByte, kAssertion, kJump, kFork };
         Kind kind = Kind::kMatch;
-        uint32_t value = 0;   // as of RegexNode
-        uint32_t next = 0;    // of all but kMatch
-        uint32_t other = 0;   // kFork: the other way
+        uint32_t value = 0;  // as of RegexNode
+        uint32_t next = 0;   // of all but kMatch
+        uint32_t other = 0;  // kFork: the other way
     };
 
     std::vector<Instruction> program_;

@@ -10,9 +10,9 @@
 //       whose length does not matter, none is empty, and an element may have none.
 //   maxsplit : after as many pieces the rest is the last one, as it is, without white space before
 //       it. Absent or negative: no limit.
-// White space is Unicode's, in UTF-8, as Python's str.split has it. ONNX Runtime knows blanks alone,
-// drops those behind the rest, and finds no piece in an empty element. The standard says white
-// space, and its tests come from Python.
+// White space is Unicode's, in UTF-8, as Python's str.split has it. ONNX Runtime knows blanks
+// alone, drops those behind the rest, and finds no piece in an empty element. The standard says
+// white space, and its tests come from Python.
 //
 // RegexFullMatch: y = whether x as a whole matches attribute pattern, in RE2's syntax: regex.h.
 //   x : string.  y : bool, as x.

@@ -22,7 +22,8 @@ std::vector<OpCase> strings_cases() {
         cases.push_back(exact(std::move(op_case)));
     };
     const CaseInput row = given_input<std::string>({1, 5}, {"x", "", "y", "é", "z z"});
-    const CaseInput column = given_input<std::string>({2, 1}, {"-", "a long text of two dozen bytes"});
+    const CaseInput column =
+        given_input<std::string>({2, 1}, {"-", "a long text of two dozen bytes"});
     add("StringConcat", "same", {given_texts(), given_texts()});
     add("StringConcat", "row", {given_texts(), row});
     add("StringConcat", "column_first", {column, given_texts()});

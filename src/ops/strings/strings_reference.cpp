@@ -1,5 +1,3 @@
-#include "ops/strings/strings.h"
-
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -10,6 +8,7 @@
 #include "base/out_of_memory.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/open_result.h"
+#include "ops/strings/strings.h"
 #include "ops/strings/utf8.h"
 
 namespace leat {
@@ -18,8 +17,8 @@ namespace {
 // What Python's str.isspace() says.
 bool is_white_space(char32_t code) {
     return (code >= '\t' && code <= '\r') || (code >= 0x1c && code <= ' ') || code == 0x85 ||
-           code == 0xa0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200a) ||
-           code == 0x2028 || code == 0x2029 || code == 0x202f || code == 0x205f || code == 0x3000;
+           code == 0xa0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 ||
+           code == 0x2029 || code == 0x202f || code == 0x205f || code == 0x3000;
 }
 
 // Where the next white space begins, or ends; the text's end where there is none. What is no UTF-8
@@ -53,8 +52,7 @@ struct TextSplitter {
     int64_t split_at_white_space(std::string_view text, const Take& take) const {
         int64_t count = 0;
         for (size_t at = find_white_space(text, 0, false); at < text.size();) {
-            const size_t end =
-                count < most_splits ? find_white_space(text, at, true) : text.size();
+            const size_t end = count < most_splits ? find_white_space(text, at, true) : text.size();
             take(text.substr(at, end - at));
             ++count;
             at = find_white_space(text, end, false);
@@ -135,8 +133,7 @@ Status run_regex_full_match(const ReferenceArgs& args) {
     auto scratch = std::vector<uint32_t>(size_t(regex.scratch_words()));
     const TensorArg& x = args.inputs[0];
     for (int64_t i = 0; i < x.shape.element_count(); ++i) {
-        args.outputs[0].as<bool>()[i] =
-            regex.matches(x.as<const std::string>()[i], scratch.data());
+        args.outputs[0].as<bool>()[i] = regex.matches(x.as<const std::string>()[i], scratch.data());
     }
     return {};
 }

@@ -44,9 +44,7 @@ struct TfIdfForm {
 
     int64_t pool_size() const { return int64_t(has_strings ? strings.size() : int64s.size()); }
     // Of the n-grams of that length, in the pool.
-    int64_t end(size_t length) const {
-        return length < first.size() ? first[length] : pool_size();
-    }
+    int64_t end(size_t length) const { return length < first.size() ? first[length] : pool_size(); }
 };
 // An error names the attribute that is wrong.
 Result<TfIdfForm> tf_idf_form(const NodeData& node);
@@ -76,11 +74,8 @@ class TfIdfCounter {
     int32_t number_of_entry(int64_t i);
     int32_t number_of(const TensorArg& x, int64_t i) const;
     void count_gram(int32_t gram, double* sums) const;
-    void count_from(const int32_t* numbers,
-                    int64_t tokens,
-                    int64_t begin,
-                    int64_t apart,
-                    double* sums) const;
+    void count_from(
+        const int32_t* numbers, int64_t tokens, int64_t begin, int64_t apart, double* sums) const;
 
     TfIdfForm form_;
     std::unordered_map<int64_t, int32_t> number_of_int_;

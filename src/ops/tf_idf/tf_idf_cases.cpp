@@ -25,16 +25,15 @@ CaseInput tokens(Shape shape, DType dtype = DType::kInt64) {
 std::vector<OpCase> tf_idf_cases() {
     std::vector<OpCase> cases;
     const auto add = [&cases](const std::string& name, CaseInput x, Attributes attributes) {
-        cases.push_back(exact(
-            make_case("TfIdfVectorizer", name, {std::move(x)}, std::move(attributes))));
+        cases.push_back(
+            exact(make_case("TfIdfVectorizer", name, {std::move(x)}, std::move(attributes))));
     };
     for (const char* mode : {"TF", "IDF", "TFIDF"}) {
         for (const int64_t skips : {0, 1, 5, 1'000'000}) {
             const std::string name = std::string(mode) + "_skip_" + std::to_string(skips);
             add(name, tokens({3, 40}), pool_of_ints(mode, 1, 3, skips));
             Attributes weighted = pool_of_ints(mode, 1, 2, skips);
-            weighted.emplace("weights",
-                             std::vector<float>{0.5F, 1.5F, 3, -1, 0.1F, 2, 0.25F, 7});
+            weighted.emplace("weights", std::vector<float>{0.5F, 1.5F, 3, -1, 0.1F, 2, 0.25F, 7});
             add(name + "_weights", tokens({37}, DType::kInt32), std::move(weighted));
         }
     }

@@ -91,11 +91,8 @@ void TfIdfCounter::count_gram(int32_t gram, double* sums) const {
 }
 
 // All n-grams whose first token is that at `begin`.
-void TfIdfCounter::count_from(const int32_t* numbers,
-                              int64_t tokens,
-                              int64_t begin,
-                              int64_t apart,
-                              double* sums) const {
+void TfIdfCounter::count_from(
+    const int32_t* numbers, int64_t tokens, int64_t begin, int64_t apart, double* sums) const {
     int32_t at = 0;
     int64_t i = begin;
     for (int64_t length = 1; length <= form_.most_length; ++length) {

@@ -43,7 +43,8 @@ constexpr OpDef kTriluOps[] = {
      .infer = infer_trilu,
      .reference = trilu_reference,
      .in_place_inputs = 0b1,
-     .gives_rows = trilu_gives_rows},
+     .gives_rows = trilu_gives_rows,
+     .type_rule = TypeRule::kFirst},
 };
 
 }  // namespace
