@@ -64,6 +64,8 @@ Status write_row_normalization(const KernelNode& node,
     LEAT_ASSIGN_OR_RETURN(RowWork work, plan_rows({normalization.rows, normalization.columns},
                                                   dtype, writer.limits()));
     NormalizationProblem problem = problem_of(node, normalization, has_bias);
+    problem.wanted |= normalization.is_centred ? 0U : 8U;
+    problem.wanted |= normalization.has_row_scales ? 16U : 0U;
     KernelDispatch dispatch;
     dispatch.shader = {shader_variant("row_normalization", dtype), std::move(work.constants)};
     dispatch.groups = work.groups;

@@ -1,4 +1,5 @@
-// The shader row_normalization, which LayerNormalization and InstanceNormalization share.
+// The shader row_normalization, which LayerNormalization, InstanceNormalization and
+// RMSNormalization share.
 #pragma once
 
 #include "backends/vulkan/kernel/kernel.h"
@@ -14,6 +15,10 @@ struct RowNormalization {
     // `normalized_axes` axes of x.
     int64_t channels = 0;
     int normalized_axes = 0;
+    bool is_centred = true;  // false: the mean counts as 0
+    // The scale may differ from row to row: it broadcasts to all axes, which `normalized_axes`
+    // counts then.
+    bool has_row_scales = false;
 };
 
 // Outputs 1 and 2, where present, are mean and 1 / deviation of each row, f32.
