@@ -194,6 +194,16 @@ TEST_F(VulkanChains, TypesChange) {
          random_tensor(DType::kFloat32, {})});
 }
 
+// Mod -> Cast -> Add: of integers alone the remainder needs no doubles.
+TEST_F(VulkanChains, AnOperatorOfIntegersIsNoneOfFloats) {
+    expect_like_reference(
+        {{"Mod", {chain_input(0), chain_input(1)}},
+         {"Cast", {chain_result(0)}, {{"to", int64_t(DType::kFloat32)}}},
+         {"Add", {chain_result(1), chain_input(2)}}},
+        {random_tensor(DType::kInt32, {6, 11}, -90, 90), random_tensor(DType::kInt32, {11}, 3, 9),
+         random_tensor(DType::kFloat32, {11})});
+}
+
 // Cast -> Cast -> Mul -> Cast: what an 8-bit floating type has no code for is lost in the chain,
 // too.
 TEST_F(VulkanChains, EightBitFloatsAreRoundedBetweenNodes) {

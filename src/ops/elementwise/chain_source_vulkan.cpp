@@ -79,6 +79,7 @@ class ChainWriter {
     std::string step_value(const ChainStep& step, bool is_last, size_t& scalar) const;
     std::string extensions() const;
     std::string functions() const;
+    std::set<std::string_view> functions_of_others(std::string_view type) const;
     std::string operators() const;
     std::string buffers() const;
     std::string addresses() const;
@@ -195,6 +196,21 @@ std::string ChainWriter::functions() const {
     return text;
 }
 
+// Functions that some steps have, and none that computes in this type.
+std::set<std::string_view> ChainWriter::functions_of_others(std::string_view type) const {
+    std::set<std::string_view> own;
+    std::set<std::string_view> others;
+    for (const ChainStep& step : chain_.steps) {
+        if (!step.function.empty()) {
+            (value_type(step.work) == type ? own : others).insert(step.function);
+        }
+    }
+    for (const std::string_view function : own) {
+        others.erase(function);
+    }
+    return others;
+}
+
 // The operators once for each type that computes.
 std::string ChainWriter::operators() const {
     std::string text;
@@ -208,9 +224,18 @@ std::string ChainWriter::operators() const {
                                       : step.work == DType::kBool          ? "IS_BOOL"
                                       : type == "int" || type == "int64_t" ? "IS_SIGNED"
                                                                            : "IS_UNSIGNED";
+        // What other types compute may not compile for this one: Mod of floats needs doubles, which
+        // a chain with that of integers lacks.
+        const std::set<std::string_view> others = functions_of_others(type);
+        for (const std::string_view function : others) {
+            text += fmt::format("#undef USES_{}\n", function);
+        }
         text += fmt::format("#define T {}\n#define T_BITS {}\n#define {}\n{}\n", type,
                             is_64_bit(step.work) ? 64 : 32, kind, glsl::elementwise_operators);
         text += fmt::format("#undef T\n#undef T_BITS\n#undef {}\n", kind);
+        for (const std::string_view function : others) {
+            text += fmt::format("#define USES_{}\n", function);
+        }
     }
     return text;
 }
