@@ -53,7 +53,7 @@ void copy_sample(const TensorArg& x,
                  const TensorArg& y,
                  int64_t to) {
     // A string needs a constructed one; every other type's zero is zero bytes.
-    static const std::string empty;
+    const std::string empty;
     static constexpr std::byte kZeros[16] = {};
     const std::byte* zero =
         x.dtype == DType::kString ? reinterpret_cast<const std::byte*>(&empty) : kZeros;
