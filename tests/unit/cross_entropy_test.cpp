@@ -24,16 +24,16 @@ Attributes reduced_by(const char* reduction) {
 TEST(CrossEntropy, GivesTheStandardsExamples) {
     expect_result({kLoss, {kScores, kLabels}, 0, reduced_by("none")},
                   tensor_of<float>({2, 2}, {-3, -2, -0.0F, -2}));
-    const Tensor weights = tensor_of<float>({3}, {0.25, 0.5, 0.125});
+    const Tensor weights = tensor_of<float>({3}, {0.25F, 0.5F, 0.125F});
     expect_result({kLoss, {kScores, kLabels, weights}, 0, reduced_by("sum")},
-                  tensor_of<float>({}, {-1.625}));
-    expect_result({kLoss, {kScores, kLabels, weights}, 0}, tensor_of<float>({}, {-1.625}));
+                  tensor_of<float>({}, {-1.625F}));
+    expect_result({kLoss, {kScores, kLabels, weights}, 0}, tensor_of<float>({}, {-1.625F}));
 }
 
 TEST(CrossEntropy, LeavesIgnoredLabelsOutOfTheMean) {
     const Tensor labels = tensor_of<int64_t>({2, 2}, {2, 9, 9, 2});
     expect_result({kLoss, {kScores, labels}, 0, {{"ignore_index", int64_t{9}}}},
-                  tensor_of<float>({}, {-2.5}));
+                  tensor_of<float>({}, {-2.5F}));
     expect_result({kLoss,
                    {kScores, labels},
                    0,

@@ -175,6 +175,25 @@ TEST_P(Ml, TreeEnsembleClassifierOfOneVoteHasTwoScores) {
                 Pointwise(FloatNear(1e-5F), {0.45017F, 0.54983F}));
 }
 
+TEST_P(Ml, LinearClassifierMayHaveOneRowForTwoClasses) {
+    const Attributes model = {{"coefficients", Floats{0.5F, -0.25F}},
+                              {"intercepts", Floats{0.25F}},
+                              {"classlabels_strings", Texts{"no", "yes"}}};
+    const auto got = results("LinearClassifier", {floats({2, 2}, {1, 2, -1, 0})}, model, 2);
+    EXPECT_THAT(elements_of<std::string>(got[0]), ElementsAre("yes", "no"));
+    EXPECT_THAT(elements_of<float>(got[1]), ElementsAre(0.75F, 0.25F, 1.25F, -0.25F));
+}
+
+TEST_P(Ml, SvmClassifierVotesByPairs) {
+    const Attributes model = {
+        {"support_vectors", Floats{1, 0, 0, 1}}, {"vectors_per_class", Ints{1, 1}},
+        {"coefficients", Floats{1, -1}},         {"rho", Floats{0.5F}},
+        {"kernel_type", std::string("LINEAR")},  {"classlabels_ints", Ints{5, 6}}};
+    const auto got = results("SVMClassifier", {floats({2, 2}, {1, 0, 0, 2})}, model, 2);
+    EXPECT_THAT(elements_of<int64_t>(got[0]), ElementsAre(5, 6));
+    EXPECT_THAT(elements_of<float>(got[1]), ElementsAre(-1.5F, 1.5F, 1.5F, -1.5F));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Ml, ::testing::Values("cpu", "reference"));
 
 }  // namespace

@@ -218,17 +218,20 @@ TEST(RandomOperators, DrawTheNumbersOfTheirSeed) {
     EXPECT_EQ(few, many);
 }
 
-// Two nodes of one seed, one without, one that is folded by nobody: its input is a constant.
+// Nodes of one seed, two without, and two that nobody folds: of constants, and of no inputs.
 TEST(RandomOperators, GiveTheSameBitsForAnyNumberOfThreads) {
     NamedModel model;
     model.inputs = {{"x", DType::kFloat32, {300, 70}}};
     model.constants = {{"c", *Tensor::from<float>({2, 3}, std::vector<float>(6, 0.5F))}};
     const Attributes seed = {{"seed", 4.0F}};
-    model.nodes = {
-        {"RandomNormalLike", {"x"}, {"a"}, seed}, {"RandomUniformLike", {"x"}, {"b"}, seed},
-        {"Bernoulli", {"b"}, {"d"}, seed},        {"RandomNormalLike", {"x"}, {"e"}},
-        {"RandomNormalLike", {"x"}, {"f"}},       {"RandomUniformLike", {"c"}, {"g"}}};
-    model.outputs = {"a", "b", "d", "e", "f", "g"};
+    model.nodes = {{"RandomNormalLike", {"x"}, {"a"}, seed},
+                   {"RandomUniformLike", {"x"}, {"b"}, seed},
+                   {"Bernoulli", {"b"}, {"d"}, seed},
+                   {"RandomNormalLike", {"x"}, {"e"}},
+                   {"RandomNormalLike", {"x"}, {"f"}},
+                   {"RandomUniformLike", {"c"}, {"g"}},
+                   {"RandomNormal", {}, {"h"}, {{"shape", Ints{50}}}}};
+    model.outputs = {"a", "b", "d", "e", "f", "g", "h"};
     const Tensor x = *Tensor::allocate(DType::kFloat32, {300, 70});
     std::vector<TensorsByName> runs;
     for (const int threads : {1, 2, 4}) {
@@ -250,7 +253,7 @@ TEST(RandomOperators, GiveTheSameBitsForAnyNumberOfThreads) {
         for (const char* name : {"a", "b", "d"}) {
             EXPECT_TRUE(same(0, i, name, name)) << name << ", run " << i;
         }
-        for (const char* name : {"e", "f", "g"}) {
+        for (const char* name : {"e", "f", "g", "h"}) {
             EXPECT_FALSE(same(0, i, name, name)) << name << ", run " << i;
         }
     }

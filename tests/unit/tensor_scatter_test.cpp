@@ -24,24 +24,25 @@ OneOperator updated(const Tensor& update,
 
 TEST(TensorScatter, WritesEachSampleFromItsIndexOn) {
     expect_result(updated(counted({2, 2, 2}), {1, 0}),
-                  tensor_of<float>({2, 3, 2}, {.5, .5, 1, 2, 3, 4, 5, 6, 7, 8, .5, .5}));
+                  tensor_of<float>({2, 3, 2}, {0.5F, 0.5F, 1, 2, 3, 4, 5, 6, 7, 8, 0.5F, 0.5F}));
 }
 
 TEST(TensorScatter, BeginsWithTheFirstPositionWithoutIndices) {
-    expect_result({"TensorScatter", {kPast, counted({2, 1, 2})}},
-                  tensor_of<float>({2, 3, 2}, {1, 2, .5, .5, .5, .5, 3, 4, .5, .5, .5, .5}));
+    expect_result(
+        {"TensorScatter", {kPast, counted({2, 1, 2})}},
+        tensor_of<float>({2, 3, 2}, {1, 2, 0.5F, 0.5F, 0.5F, 0.5F, 3, 4, 0.5F, 0.5F, 0.5F, 0.5F}));
 }
 
 TEST(TensorScatter, GoesRoundInModeCircular) {
     expect_result(updated(counted({2, 2, 2}), {2, 4}, kCircular),
-                  tensor_of<float>({2, 3, 2}, {3, 4, .5, .5, 1, 2, .5, .5, 5, 6, 7, 8}));
+                  tensor_of<float>({2, 3, 2}, {3, 4, 0.5F, 0.5F, 1, 2, 0.5F, 0.5F, 5, 6, 7, 8}));
 }
 
 TEST(TensorScatter, WorksAlongAnotherAxis) {
     const Tensor past = tensor_of<float>({1, 2, 3}, std::vector<float>(6, 0.5F));
     expect_result(
         {"TensorScatter", {past, counted({1, 2, 1}), list_of({1})}, 0, {{"axis", int64_t{-1}}}},
-        tensor_of<float>({1, 2, 3}, {.5, 1, .5, .5, 2, .5}));
+        tensor_of<float>({1, 2, 3}, {0.5F, 1, 0.5F, 0.5F, 2, 0.5F}));
 }
 
 TEST(TensorScatter, NamesAnIndexThatLeavesTheCache) {

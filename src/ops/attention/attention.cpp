@@ -120,12 +120,12 @@ Result<int> attention_rank(const InferContext& context) {
 }
 
 // Q, K or V of rank 3 or 4.
-Status read_heads(const InferContext& context,
-                  int i,
-                  AttentionDims& attention,
-                  DimSpec& heads,
-                  DimSpec& tokens,
-                  DimSpec& size) {
+Status read_attention_heads(const InferContext& context,
+                            int i,
+                            AttentionDims& attention,
+                            DimSpec& heads,
+                            DimSpec& tokens,
+                            DimSpec& size) {
     const TypeInfo& type = context.input(i);
     if (!type.dims) {
         return {};
@@ -161,7 +161,10 @@ Status read_heads(const InferContext& context,
                            "the size of the heads of " + name);
 }
 
-Status read_past(const InferContext& context, int i, AttentionDims& attention, DimSpec& size) {
+Status read_attention_past(const InferContext& context,
+                           int i,
+                           AttentionDims& attention,
+                           DimSpec& size) {
     if (!context.has_input(i) || !context.input(i).dims) {
         return {};
     }
@@ -174,7 +177,7 @@ Status read_past(const InferContext& context, int i, AttentionDims& attention, D
     return merge_attention(size, dims[3], "the size of the heads of " + name);
 }
 
-Status check_mask(const InferContext& context, const AttentionDims& attention) {
+Status check_attention_mask(const InferContext& context, const AttentionDims& attention) {
     if (!context.has_input(kAttentionMask) || !context.input(kAttentionMask).dims) {
         return {};
     }
@@ -199,17 +202,19 @@ Status check_mask(const InferContext& context, const AttentionDims& attention) {
 
 Result<AttentionDims> attention_dims(const InferContext& context) {
     AttentionDims attention;
-    LEAT_RETURN_IF_ERROR(read_heads(context, kAttentionQ, attention, attention.query_heads,
-                                    attention.queries, attention.head_size));
-    LEAT_RETURN_IF_ERROR(read_heads(context, kAttentionK, attention, attention.key_heads,
-                                    attention.keys, attention.head_size));
-    LEAT_RETURN_IF_ERROR(read_heads(context, kAttentionV, attention, attention.key_heads,
-                                    attention.keys, attention.value_size));
+    LEAT_RETURN_IF_ERROR(read_attention_heads(context, kAttentionQ, attention,
+                                              attention.query_heads, attention.queries,
+                                              attention.head_size));
+    LEAT_RETURN_IF_ERROR(read_attention_heads(context, kAttentionK, attention, attention.key_heads,
+                                              attention.keys, attention.head_size));
+    LEAT_RETURN_IF_ERROR(read_attention_heads(context, kAttentionV, attention, attention.key_heads,
+                                              attention.keys, attention.value_size));
     if (context.has_input(kAttentionPastKey)) {
         attention.past = DimSpec::unknown();
-        LEAT_RETURN_IF_ERROR(read_past(context, kAttentionPastKey, attention, attention.head_size));
         LEAT_RETURN_IF_ERROR(
-            read_past(context, kAttentionPastValue, attention, attention.value_size));
+            read_attention_past(context, kAttentionPastKey, attention, attention.head_size));
+        LEAT_RETURN_IF_ERROR(
+            read_attention_past(context, kAttentionPastValue, attention, attention.value_size));
     }
     const int64_t query_heads = attention.query_heads.extent();
     const int64_t key_heads = attention.key_heads.extent();
@@ -222,7 +227,7 @@ Result<AttentionDims> attention_dims(const InferContext& context) {
     return attention;
 }
 
-Status check_nonpad_type(const InferContext& context, const AttentionDims& attention) {
+Status check_attention_nonpad(const InferContext& context, const AttentionDims& attention) {
     if (!context.has_input(kAttentionNonpad)) {
         return {};
     }
@@ -239,8 +244,8 @@ Status infer_attention(InferContext& context) {
     LEAT_RETURN_IF_ERROR(check_attention_attributes(context.node()));
     LEAT_ASSIGN_OR_RETURN(const int rank, attention_rank(context));
     LEAT_ASSIGN_OR_RETURN(const AttentionDims attention, attention_dims(context));
-    LEAT_RETURN_IF_ERROR(check_mask(context, attention));
-    LEAT_RETURN_IF_ERROR(check_nonpad_type(context, attention));
+    LEAT_RETURN_IF_ERROR(check_attention_mask(context, attention));
+    LEAT_RETURN_IF_ERROR(check_attention_nonpad(context, attention));
     const DType dtype = context.input(kAttentionQ).dtype;
     std::optional<Dims> y;
     if (rank == 4) {

@@ -10,9 +10,9 @@
 namespace leat {
 namespace {
 
-constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+constexpr double kAttentionMasked = -std::numeric_limits<double>::infinity();
 
-enum class ScoreMode : int64_t { kScores, kCapped, kBiased, kProbabilities };
+enum class AttentionScores : int64_t { kScores, kCapped, kBiased, kProbabilities };
 
 class AttentionLoop {
   public:
@@ -22,7 +22,7 @@ class AttentionLoop {
           mask_(find_arg(args.inputs, kAttentionMask)),
           nonpad_(find_arg(args.inputs, kAttentionNonpad)),
           shown_(find_arg(args.outputs, 3)),
-          mode_(ScoreMode(args.node.attr("qk_matmul_output_mode", int64_t{0}))) {}
+          mode_(AttentionScores(args.node.attr("qk_matmul_output_mode", int64_t{0}))) {}
 
     void run() {
         const int64_t group =
@@ -76,7 +76,7 @@ class AttentionLoop {
         }
         const double value =
             load_real(mask_->dtype, mask_->data, mask_first + key * geometry_.mask_strides[3]);
-        return mask_->dtype != DType::kBool ? value : value != 0 ? 0 : kMinusInfinity;
+        return mask_->dtype != DType::kBool ? value : value != 0 ? 0 : kAttentionMasked;
     }
 
     double score(int64_t key) const {
@@ -97,13 +97,13 @@ class AttentionLoop {
 
     // Scores of masked keys are -infinity.
     void score_keys(const KeyRange& range, int64_t mask_first, int64_t line) {
-        const bool is_shown = shown_ != nullptr && mode_ != ScoreMode::kProbabilities;
-        scores_.assign(size_t(geometry_.total), kMinusInfinity);
+        const bool is_shown = shown_ != nullptr && mode_ != AttentionScores::kProbabilities;
+        scores_.assign(size_t(geometry_.total), kAttentionMasked);
         for (int64_t key = is_shown ? 0 : range.begin;
              key < (is_shown ? geometry_.total : range.end); ++key) {
             const bool is_in = key >= range.begin && key < range.end;
-            const double added = is_in ? bias(mask_first, key) : kMinusInfinity;
-            const bool is_masked = added == kMinusInfinity;
+            const double added = is_in ? bias(mask_first, key) : kAttentionMasked;
+            const bool is_masked = added == kAttentionMasked;
             if (is_masked && !is_shown) {
                 continue;
             }
@@ -114,20 +114,20 @@ class AttentionLoop {
             }
             if (is_shown) {
                 show(line, key,
-                     mode_ == ScoreMode::kScores   ? plain
-                     : mode_ == ScoreMode::kCapped ? limited
-                                                   : limited + added);
+                     mode_ == AttentionScores::kScores   ? plain
+                     : mode_ == AttentionScores::kCapped ? limited
+                                                         : limited + added);
             }
         }
     }
 
     // Makes scores probabilities; all are zero where no key has a score above -infinity.
     void softmax() {
-        double largest = kMinusInfinity;
+        double largest = kAttentionMasked;
         for (const double score : scores_) {
             largest = std::max(largest, score);
         }
-        const double base = largest == kMinusInfinity ? 0 : largest;
+        const double base = largest == kAttentionMasked ? 0 : largest;
         double sum = 0;
         for (double& score : scores_) {
             score = std::exp(score - base);
@@ -150,7 +150,7 @@ class AttentionLoop {
         score_keys(range, geometry_.mask_offset(b, h, i), line);
         softmax();
         for (int64_t key = 0;
-             shown_ != nullptr && mode_ == ScoreMode::kProbabilities && key < geometry_.total;
+             shown_ != nullptr && mode_ == AttentionScores::kProbabilities && key < geometry_.total;
              ++key) {
             show(line, key, scores_[size_t(key)]);
         }
@@ -165,7 +165,7 @@ class AttentionLoop {
         for (int64_t key = range.begin; key < range.end; ++key) {
             const double weight = scores_[size_t(key)];
             // What a masked key's value holds counts for nothing.
-            if (weight == 0 && bias(mask_first, key) == kMinusInfinity) {
+            if (weight == 0 && bias(mask_first, key) == kAttentionMasked) {
                 continue;
             }
             const double* value = values_.data() + key * geometry_.value_size;
@@ -183,7 +183,7 @@ class AttentionLoop {
     const TensorArg* mask_;
     const TensorArg* nonpad_;
     const TensorArg* shown_;  // qk_matmul_output
-    ScoreMode mode_;
+    AttentionScores mode_;
     std::vector<double> keys_;    // [total, head_size]
     std::vector<double> values_;  // [total, value_size]
     std::vector<double> query_;

@@ -16,12 +16,12 @@ struct CausalConvDims {
     DimSpec kernel = DimSpec::unknown();
 };
 
-Status merge_into(DimSpec& known, const DimSpec& other, std::string_view what) {
+Status merge_causal(DimSpec& known, const DimSpec& other, std::string_view what) {
     LEAT_ASSIGN_OR_RETURN(known, merge_dims(known, other, what));
     return {};
 }
 
-Status read_weight(const InferContext& context, CausalConvDims& conv) {
+Status read_causal_weight(const InferContext& context, CausalConvDims& conv) {
     const TypeInfo& weight = context.input(1);
     if (!weight.dims) {
         return {};
@@ -33,23 +33,23 @@ Status read_weight(const InferContext& context, CausalConvDims& conv) {
             .with_needed("[channels, 1, k] with k >= 1");
     }
     conv.kernel = dims[2];
-    return merge_into(conv.channels, dims[0], "the number of channels of input and weight");
+    return merge_causal(conv.channels, dims[0], "the number of channels of input and weight");
 }
 
 // k - 1; a name of its own would say nothing.
-DimSpec state_length(const DimSpec& kernel) {
+DimSpec causal_state_length(const DimSpec& kernel) {
     return kernel.is_fixed() ? DimSpec(kernel.extent() - 1) : DimSpec::unknown();
 }
 
-Status read_past(const InferContext& context, CausalConvDims& conv, DimSpec& length) {
+Status read_causal_past(const InferContext& context, CausalConvDims& conv, DimSpec& length) {
     if (!context.has_input(3) || !context.input(3).dims) {
         return {};
     }
     const Dims& past = *context.input(3).dims;
-    LEAT_RETURN_IF_ERROR(merge_into(conv.batch, past[0], "the batch of input and past_state"));
+    LEAT_RETURN_IF_ERROR(merge_causal(conv.batch, past[0], "the batch of input and past_state"));
     LEAT_RETURN_IF_ERROR(
-        merge_into(conv.channels, past[1], "the number of channels of input and past_state"));
-    return merge_into(length, past[2], "the length of past_state and k - 1");
+        merge_causal(conv.channels, past[1], "the number of channels of input and past_state"));
+    return merge_causal(length, past[2], "the length of past_state and k - 1");
 }
 
 Status infer_causal_conv(InferContext& context) {
@@ -76,13 +76,13 @@ Status infer_causal_conv(InferContext& context) {
         const Dims& x = *context.input(0).dims;
         conv = {x[0], x[1], x[2], DimSpec::unknown()};
     }
-    LEAT_RETURN_IF_ERROR(read_weight(context, conv));
+    LEAT_RETURN_IF_ERROR(read_causal_weight(context, conv));
     if (context.has_input(2) && context.input(2).dims) {
-        LEAT_RETURN_IF_ERROR(merge_into(conv.channels, context.input(2).dims->front(),
-                                        "the number of channels of input and bias"));
+        LEAT_RETURN_IF_ERROR(merge_causal(conv.channels, context.input(2).dims->front(),
+                                          "the number of channels of input and bias"));
     }
-    DimSpec past = state_length(conv.kernel);
-    LEAT_RETURN_IF_ERROR(read_past(context, conv, past));
+    DimSpec past = causal_state_length(conv.kernel);
+    LEAT_RETURN_IF_ERROR(read_causal_past(context, conv, past));
     const DType dtype = context.input(0).dtype;
     context.set_output(0, dtype, Dims{conv.batch, conv.channels, conv.length});
     if (context.has_output(1)) {

@@ -7,7 +7,7 @@ namespace leat {
 namespace {
 
 // One channel of one image: the state before it, followed by its input.
-struct PaddedLine {
+struct CausalLine {
     const TensorArg& input;
     const TensorArg* past;  // null: zeros
     int64_t line = 0;
@@ -22,7 +22,7 @@ struct PaddedLine {
     }
 };
 
-void convolve_line(const ReferenceArgs& args, const PaddedLine& padded, int64_t channel) {
+void convolve_causal_line(const ReferenceArgs& args, const CausalLine& padded, int64_t channel) {
     const TensorArg& weight = args.inputs[1];
     const TensorArg* bias = find_arg(args.inputs, 2);
     const TensorArg& y = args.outputs[0];
@@ -46,11 +46,11 @@ Status causal_conv_reference(const ReferenceArgs& args) {
     const TensorArg& input = args.inputs[0];
     const TensorArg* present_state = find_arg(args.outputs, 1);
     const int64_t channels = input.shape[1];
-    PaddedLine padded{input, find_arg(args.inputs, 3), 0, args.inputs[1].shape[2] - 1,
+    CausalLine padded{input, find_arg(args.inputs, 3), 0, args.inputs[1].shape[2] - 1,
                       input.shape[2]};
     for (; padded.line < input.shape[0] * channels; ++padded.line) {
         if (args.outputs[0].present()) {
-            convolve_line(args, padded, padded.line % channels);
+            convolve_causal_line(args, padded, padded.line % channels);
         }
         for (int64_t i = 0; present_state != nullptr && i < padded.state; ++i) {
             store_real(present_state->dtype, present_state->data, padded.line * padded.state + i,

@@ -25,6 +25,7 @@ CaseInput loss_labels(const LossCase& loss) {
     }
     const int64_t classes = loss.scores[1];
     std::vector<int64_t> labels;
+    labels.reserve(size_t(shape.element_count()));
     for (int64_t i = 0; i < shape.element_count(); ++i) {
         const bool is_ignored = loss.ignored != -1 && i % 4 == 1;
         labels.push_back(is_ignored ? loss.ignored : (i * 7 + 2) % classes);

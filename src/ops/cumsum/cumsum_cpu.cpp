@@ -69,8 +69,10 @@ class CumSumKernel final : public CpuKernel {
         }
     }
     void sum_columns(const T* x, T* y, int64_t columns) const {
-        std::array<Sum, kBlockColumns> sums;
-        std::fill_n(sums.begin(), columns, Sum(kIsProduct ? 1 : 0));
+        std::array<Sum, kBlockColumns> sums{};
+        if constexpr (kIsProduct) {
+            std::fill_n(sums.begin(), columns, Sum(1));
+        }
         for (int64_t k = 0; k < loop_.extent; ++k) {
             const T* from = x + place(k) * loop_.inner;
             T* to = y + place(k) * loop_.inner;

@@ -49,7 +49,10 @@ Status det_reference(const ReferenceArgs& args) {
     }
     const int64_t n = x.shape[x.shape.rank() - 1];
     std::vector<double> matrix(size_t(n) * size_t(n));
-    for (int64_t i = 0; i < count && !args.stop.is_asked_for(); ++i) {
+    for (int64_t i = 0; i < count; ++i) {
+        if (args.stop.is_asked_for()) {
+            return Status::bare(StatusCode::kCancelled);
+        }
         for (int64_t k = 0; k < n * n; ++k) {
             matrix[size_t(k)] = load_real(x.dtype, x.data, i * n * n + k);
         }

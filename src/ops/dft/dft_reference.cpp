@@ -204,7 +204,10 @@ Status dft_reference(const ReferenceArgs& args) {
     FourierPlan plan(lines.length, lines.is_inverse);
     std::vector<DftComplex> line(size_t(lines.length));
     const double scale = lines.is_inverse ? 1 / double(lines.length) : 1;
-    for (int64_t i = 0; i < lines.from.outer * lines.from.inner && !args.stop.is_asked_for(); ++i) {
+    for (int64_t i = 0; i < lines.from.outer * lines.from.inner; ++i) {
+        if (args.stop.is_asked_for()) {
+            return Status::bare(StatusCode::kCancelled);
+        }
         const int64_t outer = i / lines.from.inner;
         const int64_t inner = i % lines.from.inner;
         std::fill(line.begin(), line.end(), DftComplex(0));
@@ -238,7 +241,10 @@ Status stft_reference(const ReferenceArgs& args) {
     FourierPlan plan(length, false);
     std::vector<DftComplex> frame;
     frame.resize(size_t(length));
-    for (int64_t i = 0; i < y.shape[0] * frames && !args.stop.is_asked_for(); ++i) {
+    for (int64_t i = 0; i < y.shape[0] * frames; ++i) {
+        if (args.stop.is_asked_for()) {
+            return Status::bare(StatusCode::kCancelled);
+        }
         const int64_t first = i / frames * extent + i % frames * step;
         for (int64_t k = 0; k < length; ++k) {
             const double weight = window == nullptr ? 1 : load_real(window->dtype, window->data, k);

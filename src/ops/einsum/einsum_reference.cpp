@@ -177,7 +177,10 @@ Result<EinsumPart<Sum>> einsum_contraction(EinsumPart<Sum> a,
     LEAT_ASSIGN_OR_RETURN(const int64_t terms, einsum_size(k, extents));
     const std::vector<Sum> from_a = einsum_in_order(std::move(a), joined(batch, m, k), extents);
     const std::vector<Sum> from_b = einsum_in_order(std::move(b), joined(batch, n, k), extents);
-    for (int64_t i = 0; i < size / columns && !stop.is_asked_for(); ++i) {
+    for (int64_t i = 0; i < size / columns; ++i) {
+        if (stop.is_asked_for()) {
+            return Status::bare(StatusCode::kCancelled);
+        }
         const Sum* const row = from_a.data() + i * terms;
         const Sum* column = from_b.data() + i / rows * columns * terms;
         for (int64_t j = 0; j < columns; ++j, column += terms) {

@@ -25,7 +25,7 @@ Status check_group_parameter(const InferContext& context, int i, std::string_vie
     return {};
 }
 
-Status check_groups(const InferContext& context) {
+Status check_group_count(const InferContext& context) {
     const NodeData& node = context.node();
     const int64_t groups = node.attr("num_groups", int64_t{0});
     const TypeInfo& x = context.input(0);
@@ -52,7 +52,7 @@ Status infer_group_normalization(InferContext& context) {
             .with_found(x.to_string())
             .with_needed("rank 2 or more: [n, c, ...]");
     }
-    LEAT_RETURN_IF_ERROR(check_groups(context));
+    LEAT_RETURN_IF_ERROR(check_group_count(context));
     LEAT_RETURN_IF_ERROR(check_group_parameter(context, 1, "scale"));
     LEAT_RETURN_IF_ERROR(check_group_parameter(context, 2, "bias"));
     context.set_output(0, x);

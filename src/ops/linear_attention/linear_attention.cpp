@@ -8,7 +8,14 @@
 namespace leat {
 namespace {
 
-enum LinearAttentionInput : int { kQuery, kKey, kValue, kPastState, kDecay, kBeta };
+enum LinearAttentionInput : int {
+    kLinearQuery,
+    kLinearKey,
+    kLinearValue,
+    kLinearPast,
+    kLinearDecay,
+    kLinearBeta
+};
 constexpr std::array<std::string_view, 6> kLinearAttentionNames = {"query",      "key",   "value",
                                                                    "past_state", "decay", "beta"};
 
@@ -26,16 +33,16 @@ Status merge_linear(DimSpec& known, const DimSpec& other, std::string_view what)
     return {};
 }
 
-DimSpec times(int64_t heads, const DimSpec& size) {
+DimSpec times_heads(int64_t heads, const DimSpec& size) {
     return size.is_fixed() ? multiply_dims(DimSpec(heads), size) : DimSpec::unknown();
 }
 
 // The extents of an operand [b, t, heads * size].
-Status read_packed(const InferContext& context,
-                   int i,
-                   int64_t heads,
-                   LinearAttentionDims& attention,
-                   DimSpec& size) {
+Status read_linear_operand(const InferContext& context,
+                           int i,
+                           int64_t heads,
+                           LinearAttentionDims& attention,
+                           DimSpec& size) {
     if (!context.input(i).dims) {
         return {};
     }
@@ -56,11 +63,11 @@ Status read_packed(const InferContext& context,
                         "the size of the heads of " + std::string(name) + " and others");
 }
 
-Status read_past_state(const InferContext& context, LinearAttentionDims& attention) {
-    if (!context.has_input(kPastState) || !context.input(kPastState).dims) {
+Status read_linear_past(const InferContext& context, LinearAttentionDims& attention) {
+    if (!context.has_input(kLinearPast) || !context.input(kLinearPast).dims) {
         return {};
     }
-    const Dims& past = *context.input(kPastState).dims;
+    const Dims& past = *context.input(kLinearPast).dims;
     DimSpec heads(attention.key_heads);
     LEAT_RETURN_IF_ERROR(merge_linear(attention.batch, past[0], "the batch of past_state"));
     LEAT_RETURN_IF_ERROR(merge_linear(heads, past[1], "the number of key heads of past_state"));
@@ -69,10 +76,10 @@ Status read_past_state(const InferContext& context, LinearAttentionDims& attenti
 }
 
 // The last extent of decay and beta may be one of two.
-Status check_gate(const InferContext& context,
-                  int i,
-                  LinearAttentionDims& attention,
-                  const DimSpec& other) {
+Status check_linear_gate(const InferContext& context,
+                         int i,
+                         LinearAttentionDims& attention,
+                         const DimSpec& other) {
     if (!context.has_input(i) || !context.input(i).dims) {
         return {};
     }
@@ -90,7 +97,7 @@ Status check_gate(const InferContext& context,
     return {};
 }
 
-Status check_heads(const NodeData& node, LinearAttentionDims& attention) {
+Status check_linear_heads(const NodeData& node, LinearAttentionDims& attention) {
     attention.query_heads = node.attr("q_num_heads", int64_t{0});
     attention.key_heads = node.attr("kv_num_heads", int64_t{0});
     if (attention.query_heads < 1 || attention.key_heads < 1 ||
@@ -107,7 +114,7 @@ Status check_linear_types(const InferContext& context) {
     constexpr DTypeSet kTypes = kFloatTypes & ~dtype_set(DType::kFloat64);
     LEAT_ASSIGN_OR_RETURN(const auto rule, LinearAttentionRule::of(context.node()));
     for (const auto& [i, is_needed] :
-         {std::pair{int(kDecay), rule.decays}, {kBeta, rule.corrects}}) {
+         {std::pair{int(kLinearDecay), rule.decays}, {kLinearBeta, rule.corrects}}) {
         if (context.has_input(i) != is_needed) {
             return invalid_argument("the update rule '{}' {} input {}",
                                     context.node().attr("update_rule", "gated_delta"),
@@ -119,9 +126,9 @@ Status check_linear_types(const InferContext& context) {
         if (context.has_input(i)) {
             const std::string_view name = kLinearAttentionNames[size_t(i)];
             LEAT_RETURN_IF_ERROR(require_dtype(context, i, kTypes, name));
-            LEAT_RETURN_IF_ERROR(require_rank(context, i, i == kPastState ? 4 : 3, name));
-            if (i != kPastState) {
-                LEAT_RETURN_IF_ERROR(require_same_dtype(context, kQuery, i));
+            LEAT_RETURN_IF_ERROR(require_rank(context, i, i == kLinearPast ? 4 : 3, name));
+            if (i != kLinearPast) {
+                LEAT_RETURN_IF_ERROR(require_same_dtype(context, kLinearQuery, i));
             }
         }
     }
@@ -131,24 +138,24 @@ Status check_linear_types(const InferContext& context) {
 Status infer_linear_attention(InferContext& context) {
     LEAT_RETURN_IF_ERROR(check_linear_types(context));
     LinearAttentionDims attention;
-    LEAT_RETURN_IF_ERROR(check_heads(context.node(), attention));
-    LEAT_RETURN_IF_ERROR(
-        read_packed(context, kQuery, attention.query_heads, attention, attention.key_size));
-    LEAT_RETURN_IF_ERROR(
-        read_packed(context, kKey, attention.key_heads, attention, attention.key_size));
-    LEAT_RETURN_IF_ERROR(
-        read_packed(context, kValue, attention.key_heads, attention, attention.value_size));
-    LEAT_RETURN_IF_ERROR(read_past_state(context, attention));
-    LEAT_RETURN_IF_ERROR(
-        check_gate(context, kDecay, attention, times(attention.key_heads, attention.key_size)));
-    LEAT_RETURN_IF_ERROR(check_gate(context, kBeta, attention, DimSpec(1)));
-    const DType dtype = context.input(kQuery).dtype;
+    LEAT_RETURN_IF_ERROR(check_linear_heads(context.node(), attention));
+    LEAT_RETURN_IF_ERROR(read_linear_operand(context, kLinearQuery, attention.query_heads,
+                                             attention, attention.key_size));
+    LEAT_RETURN_IF_ERROR(read_linear_operand(context, kLinearKey, attention.key_heads, attention,
+                                             attention.key_size));
+    LEAT_RETURN_IF_ERROR(read_linear_operand(context, kLinearValue, attention.key_heads, attention,
+                                             attention.value_size));
+    LEAT_RETURN_IF_ERROR(read_linear_past(context, attention));
+    LEAT_RETURN_IF_ERROR(check_linear_gate(context, kLinearDecay, attention,
+                                           times_heads(attention.key_heads, attention.key_size)));
+    LEAT_RETURN_IF_ERROR(check_linear_gate(context, kLinearBeta, attention, DimSpec(1)));
+    const DType dtype = context.input(kLinearQuery).dtype;
     context.set_output(0, dtype,
                        Dims{attention.batch, attention.tokens,
-                            times(attention.query_heads, attention.value_size)});
+                            times_heads(attention.query_heads, attention.value_size)});
     if (context.has_output(1)) {
-        const bool has_past = context.has_input(kPastState);
-        context.set_output(1, has_past ? context.input(kPastState).dtype : dtype,
+        const bool has_past = context.has_input(kLinearPast);
+        context.set_output(1, has_past ? context.input(kLinearPast).dtype : dtype,
                            Dims{attention.batch, DimSpec(attention.key_heads), attention.key_size,
                                 attention.value_size});
     }

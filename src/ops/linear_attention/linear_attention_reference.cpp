@@ -8,7 +8,7 @@
 namespace leat {
 namespace {
 
-double element_of(const TensorArg& arg, int64_t i) {
+double linear_element(const TensorArg& arg, int64_t i) {
     return load_real(arg.dtype, arg.data, i);
 }
 
@@ -35,7 +35,7 @@ class LinearAttentionHead {
         const int64_t first = (sequence * key_heads_ + head) * int64_t(state_.size());
         const TensorArg* past = find_arg(args_.inputs, 3);
         for (size_t i = 0; i < state_.size(); ++i) {
-            state_[i] = past != nullptr ? element_of(*past, first + int64_t(i)) : 0;
+            state_[i] = past != nullptr ? linear_element(*past, first + int64_t(i)) : 0;
         }
         for (int64_t t = 0; t < tokens_; ++t) {
             const int64_t token = sequence * tokens_ + t;
@@ -63,7 +63,7 @@ class LinearAttentionHead {
         for (int64_t k = 0; k < key_size_; ++k) {
             const int64_t i = is_by_head ? token * key_heads_ + head
                                          : (token * key_heads_ + head) * key_size_ + k;
-            const double factor = std::exp(element_of(gate, i));
+            const double factor = std::exp(linear_element(gate, i));
             for (int64_t v = 0; v < value_size_; ++v) {
                 row(k)[v] *= factor;
             }
@@ -75,13 +75,13 @@ class LinearAttentionHead {
         const int64_t key_first = (token * key_heads_ + head) * key_size_;
         const int64_t value_first = (token * key_heads_ + head) * value_size_;
         for (int64_t v = 0; v < value_size_; ++v) {
-            update_[size_t(v)] = element_of(args_.inputs[2], value_first + v);
+            update_[size_t(v)] = linear_element(args_.inputs[2], value_first + v);
         }
         if (rule_.corrects) {
             correct(token, head, key_first);
         }
         for (int64_t k = 0; k < key_size_; ++k) {
-            const double weight = element_of(key, key_first + k);
+            const double weight = linear_element(key, key_first + k);
             for (int64_t v = 0; v < value_size_; ++v) {
                 row(k)[v] += weight * update_[size_t(v)];
             }
@@ -91,14 +91,14 @@ class LinearAttentionHead {
     // Of the value only what the state does not hold for the key.
     void correct(int64_t token, int64_t head, int64_t key_first) {
         for (int64_t k = 0; k < key_size_; ++k) {
-            const double weight = element_of(args_.inputs[1], key_first + k);
+            const double weight = linear_element(args_.inputs[1], key_first + k);
             for (int64_t v = 0; v < value_size_; ++v) {
                 update_[size_t(v)] -= weight * row(k)[v];
             }
         }
         const TensorArg& beta = args_.inputs[5];
         const int64_t columns = beta.shape[2];
-        const double rate = element_of(beta, token * columns + (columns == 1 ? 0 : head));
+        const double rate = linear_element(beta, token * columns + (columns == 1 ? 0 : head));
         for (double& value : update_) {
             value *= rate;
         }
@@ -110,7 +110,7 @@ class LinearAttentionHead {
         for (int64_t q = token * query_heads_ + head * group, i = 0; i < group; ++i, ++q) {
             std::fill(result_.begin(), result_.end(), 0.0);
             for (int64_t k = 0; k < key_size_; ++k) {
-                const double weight = element_of(args_.inputs[0], q * key_size_ + k);
+                const double weight = linear_element(args_.inputs[0], q * key_size_ + k);
                 for (int64_t v = 0; v < value_size_; ++v) {
                     result_[size_t(v)] += weight * row(k)[v];
                 }

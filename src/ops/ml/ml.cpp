@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ops/ml/label_encoder.h"
+#include "ops/ml/linear_models.h"
 #include "ops/ml/ml_attributes.h"
 #include "ops/ml/tree_ensemble.h"
 #include "ops/movement/extents.h"
@@ -270,6 +271,36 @@ constexpr OpDef kMlOps[] = {
      .infer = infer_labels,
      .reference = label_encoder_reference,
      .gives_rows = rows_of_first_input},
+    {.name = "LinearClassifier",
+     .domain = kMlDomain,
+     .min_outputs = 2,
+     .max_outputs = 2,
+     .named_outputs = 0b11,
+     .attributes = kLinearClassifierAttributes,
+     .infer = infer_linear_model,
+     .reference = linear_model_reference,
+     .gives_rows = gives_rows_of_matrix},
+    {.name = "LinearRegressor",
+     .domain = kMlDomain,
+     .attributes = kLinearRegressorAttributes,
+     .infer = infer_linear_model,
+     .reference = linear_model_reference,
+     .gives_rows = gives_rows_of_matrix},
+    {.name = "SVMClassifier",
+     .domain = kMlDomain,
+     .min_outputs = 2,
+     .max_outputs = 2,
+     .named_outputs = 0b11,
+     .attributes = kSVMClassifierAttributes,
+     .infer = infer_svm,
+     .reference = svm_reference,
+     .gives_rows = gives_rows_of_matrix},
+    {.name = "SVMRegressor",
+     .domain = kMlDomain,
+     .attributes = kSVMRegressorAttributes,
+     .infer = infer_svm,
+     .reference = svm_reference,
+     .gives_rows = gives_rows_of_matrix},
     {.name = "Normalizer",
      .domain = kMlDomain,
      .attributes = kNormalizerAttributes,

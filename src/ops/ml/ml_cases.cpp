@@ -108,6 +108,41 @@ void add_trees(std::vector<OpCase>& cases) {
     }
 }
 
+void add_models(std::vector<OpCase>& cases) {
+    const auto add = [&cases](const std::string& op_type, const std::string& name, int outputs,
+                              Attributes attributes) {
+        cases.push_back(
+            make_case("ai.onnx.ml." + op_type, name, {ml_input({9, 2})}, std::move(attributes)));
+        cases.back().output_count = outputs;
+    };
+    const Attributes rows = {{"coefficients", Floats{0.5F, -1, 2, 0.25F}},
+                             {"intercepts", Floats{0.5F, -1}}};
+    const Attributes row = {{"coefficients", Floats{0.5F, -1}}, {"intercepts", Floats{0.5F}}};
+    const Attributes vectors = {{"support_vectors", Floats{0.5F, 1, -1, 0, 2, 0.25F}},
+                                {"coefficients", Floats{0.5F, -1, 0.75F}},
+                                {"kernel_params", Floats{0.25F, 0.5F, 2}},
+                                {"rho", Floats{0.125F}}};
+    const auto with = [](Attributes attributes, const Attributes& more) {
+        attributes.insert(more.begin(), more.end());
+        return attributes;
+    };
+    const Attributes labels = {{"classlabels_ints", Ints{7, 9}}};
+    for (const char* post : {"NONE", "LOGISTIC", "SOFTMAX"}) {
+        const Attributes last = {{"post_transform", std::string(post)}};
+        add("LinearRegressor", post, 1, with(with(rows, {{"targets", int64_t{2}}}), last));
+        add("LinearClassifier", std::string(post) + "_rows", 2, with(with(rows, labels), last));
+        add("LinearClassifier", std::string(post) + "_row", 2, with(with(row, labels), last));
+    }
+    for (const char* kernel : {"LINEAR", "POLY", "RBF", "SIGMOID"}) {
+        const Attributes own = with(vectors, {{"kernel_type", std::string(kernel)}});
+        add("SVMRegressor", kernel, 1, with(own, {{"n_supports", int64_t{3}}}));
+        const Attributes classes = with(with(own, labels), {{"vectors_per_class", Ints{2, 1}}});
+        add("SVMClassifier", kernel, 2, classes);
+        add("SVMClassifier", std::string(kernel) + "_probabilities", 2,
+            with(classes, {{"prob_a", Floats{-1.5F}}, {"prob_b", Floats{0.25F}}}));
+    }
+}
+
 }  // namespace
 
 std::vector<OpCase> ml_cases() {
@@ -144,6 +179,7 @@ std::vector<OpCase> ml_cases() {
     add("Normalizer", "no_columns", {ml_input({2, 0})});
     add_encoders(cases);
     add_trees(cases);
+    add_models(cases);
     return cases;
 }
 

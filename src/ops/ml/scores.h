@@ -1,6 +1,8 @@
 // What the models of ai.onnx.ml do with their scores in the end: attribute post_transform.
 //   NONE; LOGISTIC: 1 / (1 + exp(-s)); SOFTMAX: exp(s) / sum exp(s); SOFTMAX_ZERO: the same of the
 //   scores that are not 0, which stay 0; PROBIT: the quantile of the normal distribution.
+// ONNX Runtime leaves the one score of a regression as it is, and takes TreeEnsemble's numbers 1
+// and 2 for each other. leat does what the standard says.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,7 @@ namespace leat {
 namespace {
 
 // False if the scale is known not to broadcast to x.
-bool may_scale(const std::vector<DimSpec>& scale, const std::vector<DimSpec>& x) {
+bool may_scale_rms(const std::vector<DimSpec>& scale, const std::vector<DimSpec>& x) {
     bool fits = scale.size() <= x.size();
     for (size_t k = 1; fits && k <= scale.size(); ++k) {
         const DimSpec& from = scale[scale.size() - k];
@@ -34,7 +34,7 @@ Status infer_rms_normalization(InferContext& context) {
     if (x.dims) {
         LEAT_RETURN_IF_ERROR(axis_of(context.node(), x.rank(), -1).error());
     }
-    if (x.dims && scale.dims && !may_scale(*scale.dims, *x.dims)) {
+    if (x.dims && scale.dims && !may_scale_rms(*scale.dims, *x.dims)) {
         return invalid_argument("scale must broadcast to X")
             .with_found(fmt::format("{} for X {}", scale.to_string(), x.to_string()))
             .with_needed("extents of X, or 1, from the last axis on");

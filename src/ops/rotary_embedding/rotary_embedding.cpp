@@ -8,7 +8,10 @@
 namespace leat {
 namespace {
 
-Status check_fits(const DimSpec& found, const DimSpec& needed, bool may_be_1, std::string what) {
+Status check_rotary_extent(const DimSpec& found,
+                           const DimSpec& needed,
+                           bool may_be_1,
+                           const std::string& what) {
     if (!found.is_fixed() || !needed.is_fixed() || found.extent() == needed.extent() ||
         (may_be_1 && found.extent() == 1)) {
         return {};
@@ -19,7 +22,7 @@ Status check_fits(const DimSpec& found, const DimSpec& needed, bool may_be_1, st
 }
 
 // The number of heads of a packed x, and the size of a head where it is known.
-Result<DimSpec> head_size_of(const NodeData& node, const TypeInfo& x) {
+Result<DimSpec> rotary_head_size(const NodeData& node, const TypeInfo& x) {
     const Dims& dims = *x.dims;
     if (dims.size() == 4) {
         return dims[3];
@@ -34,7 +37,7 @@ Result<DimSpec> head_size_of(const NodeData& node, const TypeInfo& x) {
 }
 
 // What of each head is rotated.
-Result<DimSpec> rotated_of(const NodeData& node, const DimSpec& head_size) {
+Result<DimSpec> rotary_size(const NodeData& node, const DimSpec& head_size) {
     const int64_t given = node.attr("rotary_embedding_dim", int64_t{0});
     const bool is_beyond = head_size.is_fixed() && given > head_size.extent();
     if (given < 0 || given % 2 != 0 || is_beyond) {
@@ -51,7 +54,7 @@ Result<DimSpec> rotated_of(const NodeData& node, const DimSpec& head_size) {
     return given == 0 ? head_size : DimSpec(given);
 }
 
-Status check_cache(const InferContext& context, int i, const DimSpec& rotated) {
+Status check_rotary_cache(const InferContext& context, int i, const DimSpec& rotated) {
     const std::string name = i == 1 ? "cos_cache" : "sin_cache";
     const bool has_positions = context.has_input(3);
     LEAT_RETURN_IF_ERROR(require_same_dtype(context, 0, i));
@@ -61,18 +64,18 @@ Status check_cache(const InferContext& context, int i, const DimSpec& rotated) {
     }
     const Dims& cache = *context.input(i).dims;
     const DimSpec half = rotated.is_fixed() ? DimSpec(rotated.extent() / 2) : DimSpec::unknown();
-    return check_fits(cache.back(), half, false, "the last axis of " + name);
+    return check_rotary_extent(cache.back(), half, false, "the last axis of " + name);
 }
 
 // Axes b and s of an operand, which may have an extent of 1 there.
-Status check_tokens(const InferContext& context, int i, const std::string& name) {
+Status check_rotary_tokens(const InferContext& context, int i, const std::string& name) {
     if (!context.input(0).dims || !context.input(i).dims) {
         return {};
     }
     const Dims& x = *context.input(0).dims;
     const Dims& operand = *context.input(i).dims;
-    LEAT_RETURN_IF_ERROR(check_fits(operand[0], x[0], true, "the batch of " + name));
-    return check_fits(operand[1], x[x.size() - 2], true, "the length of " + name);
+    LEAT_RETURN_IF_ERROR(check_rotary_extent(operand[0], x[0], true, "the batch of " + name));
+    return check_rotary_extent(operand[1], x[x.size() - 2], true, "the length of " + name);
 }
 
 Status infer_rotary_embedding(InferContext& context) {
@@ -86,11 +89,11 @@ Status infer_rotary_embedding(InferContext& context) {
     }
     DimSpec head_size = DimSpec::unknown();
     if (x.dims) {
-        LEAT_ASSIGN_OR_RETURN(head_size, head_size_of(context.node(), x));
+        LEAT_ASSIGN_OR_RETURN(head_size, rotary_head_size(context.node(), x));
     }
-    LEAT_ASSIGN_OR_RETURN(const DimSpec rotated, rotated_of(context.node(), head_size));
-    LEAT_RETURN_IF_ERROR(check_cache(context, 1, rotated));
-    LEAT_RETURN_IF_ERROR(check_cache(context, 2, rotated));
+    LEAT_ASSIGN_OR_RETURN(const DimSpec rotated, rotary_size(context.node(), head_size));
+    LEAT_RETURN_IF_ERROR(check_rotary_cache(context, 1, rotated));
+    LEAT_RETURN_IF_ERROR(check_rotary_cache(context, 2, rotated));
     const TypeInfo& cos = context.input(1);
     const TypeInfo& sin = context.input(2);
     for (size_t i = 0; cos.dims && sin.dims && i < cos.dims->size(); ++i) {
@@ -101,9 +104,9 @@ Status infer_rotary_embedding(InferContext& context) {
     if (context.has_input(3)) {
         LEAT_RETURN_IF_ERROR(require_dtype(context, 3, dtype_set(DType::kInt64), "position_ids"));
         LEAT_RETURN_IF_ERROR(require_rank(context, 3, 2, "position_ids"));
-        LEAT_RETURN_IF_ERROR(check_tokens(context, 3, "position_ids"));
+        LEAT_RETURN_IF_ERROR(check_rotary_tokens(context, 3, "position_ids"));
     } else {
-        LEAT_RETURN_IF_ERROR(check_tokens(context, 1, "cos_cache"));
+        LEAT_RETURN_IF_ERROR(check_rotary_tokens(context, 1, "cos_cache"));
     }
     context.set_output(0, x);
     return {};
@@ -160,7 +163,7 @@ Result<RotaryGeometry> RotaryGeometry::make(const NodeData& node, const Shape& x
         geometry.head_stride = geometry.head_size;
         geometry.token_stride = x[2];
     }
-    LEAT_ASSIGN_OR_RETURN(const DimSpec rotated, rotated_of(node, DimSpec(geometry.head_size)));
+    LEAT_ASSIGN_OR_RETURN(const DimSpec rotated, rotary_size(node, DimSpec(geometry.head_size)));
     geometry.rotated = rotated.extent();
     geometry.is_interleaved = node.attr("interleaved", int64_t{0}) != 0;
     return geometry;

@@ -36,8 +36,8 @@ void rotate_neighbours(const float* x, const float* cos, const float* sin, float
     for (; i + kFloatLanes <= n; i += kFloatLanes) {
         const FloatVec c = hn::LoadU(kFloats, cos + i);
         const FloatVec s = hn::LoadU(kFloats, sin + i);
-        FloatVec x1;
-        FloatVec x2;
+        FloatVec x1 = hn::Zero(kFloats);
+        FloatVec x2 = x1;
         hn::LoadInterleaved2(kFloats, x + 2 * i, x1, x2);
         hn::StoreInterleaved2(hn::Sub(hn::Mul(c, x1), hn::Mul(s, x2)),
                               hn::Add(hn::Mul(s, x1), hn::Mul(c, x2)), kFloats, y + 2 * i);

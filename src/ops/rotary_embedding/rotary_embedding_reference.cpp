@@ -5,10 +5,10 @@
 namespace leat {
 namespace {
 
-void rotate_head(const ReferenceArgs& args,
-                 const RotaryGeometry& geometry,
-                 int64_t row,
-                 int64_t first) {
+void rotate_rotary_head(const ReferenceArgs& args,
+                        const RotaryGeometry& geometry,
+                        int64_t row,
+                        int64_t first) {
     const TensorArg& x = args.inputs[0];
     const TensorArg& y = args.outputs[0];
     const int64_t half = geometry.rotated / 2;
@@ -39,7 +39,8 @@ Status rotary_embedding_reference(const ReferenceArgs& args) {
                 return Status(row.error()).with_node(args.node.label());
             }
             for (int64_t head = 0; head < geometry.heads; ++head) {
-                rotate_head(args, geometry, *row, geometry.first_element(sequence, token, head));
+                rotate_rotary_head(args, geometry, *row,
+                                   geometry.first_element(sequence, token, head));
             }
         }
     }

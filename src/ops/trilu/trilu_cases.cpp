@@ -4,8 +4,7 @@ namespace leat::testing {
 
 std::vector<OpCase> trilu_cases() {
     std::vector<OpCase> cases;
-    const auto add = [&cases](const std::string& name, CaseInput x, std::vector<int64_t> k,
-                              int64_t upper) {
+    const auto add = [&cases](const std::string& name, CaseInput x, const Ints& k, int64_t upper) {
         std::vector<CaseInput> inputs = {std::move(x)};
         if (!k.empty()) {
             inputs.push_back(given_input<int64_t>({}, k));
