@@ -43,7 +43,7 @@ def rows(runs, names, bits):
     texts = [f'{number:#x},' for number in numbers]
     lines, line = [], ''
     for text in texts:
-        if len(line) + 1 + len(text) > 96:
+        if len(line) + 1 + len(text) > 116:
             lines.append(line)
             line = ''
         line += (' ' if line else '') + text
@@ -54,7 +54,7 @@ def name_rows(names):
     lines, line = [], ''
     for name in names:
         text = f'"{name}",'
-        if len(line) + 1 + len(text) > 96:
+        if len(line) + 1 + len(text) > 116:
             lines.append(line)
             line = ''
         line += (' ' if line else '') + text
