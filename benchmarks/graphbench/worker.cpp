@@ -258,60 +258,93 @@ void Worker::conclude(int status, std::string failure) {
     }
 }
 
-// Until one of them tells something, or it is time to look whether one is over its limit.
-void wait_for_any(std::span<const std::unique_ptr<Worker>> workers) {
-    constexpr int kLookMs = 20;
-    std::vector<pollfd> ready;
-    for (const std::unique_ptr<Worker>& worker : workers) {
-        if (worker != nullptr) {
-            ready.push_back({worker->pipe(), POLLIN, 0});
+// As many workers as there are to be; each has a successor where it ended before its last job.
+class Workers {
+  public:
+    explicit Workers(const WorkerJobs& jobs)
+        : jobs_(jobs), workers_(std::min(stride_of(jobs), jobs.count)), next_(workers_.size()) {
+        std::iota(next_.begin(), next_.end(), size_t{0});
+    }
+
+    int run() {
+        for (;;) {
+            if (!start()) {
+                print_err("graphbench: cannot start a process: {}\n", std::strerror(errno));
+                return kExitRuntime;
+            }
+            if (!is_any_alive()) {
+                return kExitOk;
+            }
+            if (interruption() != Interruption::kNone) {
+                tell_last();
+                return interruption_exit_code();
+            }
+            wait_for_any();
+            if (const int code = look(); code != 0) {
+                return code;
+            }
         }
     }
-    (void)::poll(ready.data(), ready.size(), kLookMs);
-}
+
+  private:
+    // Those that have jobs left.
+    bool start() {
+        for (size_t i = 0; i < workers_.size(); ++i) {
+            if (workers_[i] == nullptr && next_[i] < jobs_.count) {
+                workers_[i] = std::make_unique<Worker>(jobs_, next_[i]);
+                if (!workers_[i]->has_started()) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+    bool is_any_alive() const {
+        return std::any_of(workers_.begin(), workers_.end(),
+                           [](const auto& worker) { return worker != nullptr; });
+    }
+    void tell_last() {
+        for (const std::unique_ptr<Worker>& worker : workers_) {
+            if (worker != nullptr) {
+                worker->tell_last();
+            }
+        }
+    }
+    // Until one of them tells something, or it is time to look whether one is over its limit.
+    void wait_for_any() const {
+        constexpr int kLookMs = 20;
+        std::vector<pollfd> ready;
+        for (const std::unique_ptr<Worker>& worker : workers_) {
+            if (worker != nullptr) {
+                ready.push_back({worker->pipe(), POLLIN, 0});
+            }
+        }
+        (void)::poll(ready.data(), ready.size(), kLookMs);
+    }
+    // The exit code of one that ended before its first job; 0: there is none.
+    int look() {
+        for (size_t i = 0; i < workers_.size(); ++i) {
+            if (workers_[i] == nullptr || !workers_[i]->look()) {
+                continue;
+            }
+            if (workers_[i]->exit_code() != 0) {
+                return workers_[i]->exit_code();
+            }
+            next_[i] = workers_[i]->next();
+            workers_[i].reset();
+        }
+        return 0;
+    }
+
+    const WorkerJobs& jobs_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::vector<size_t> next_;  // the first job that each, or its successor, has not ended
+};
 
 }  // namespace
 
 int run_in_workers(const WorkerJobs& jobs) {
-    const size_t lanes = std::min(stride_of(jobs), jobs.count);
-    std::vector<std::unique_ptr<Worker>> workers(lanes);
-    std::vector<size_t> next(lanes);
-    std::iota(next.begin(), next.end(), size_t{0});
-    for (;;) {
-        bool is_done = true;
-        for (size_t lane = 0; lane < lanes; ++lane) {
-            if (workers[lane] == nullptr && next[lane] < jobs.count) {
-                workers[lane] = std::make_unique<Worker>(jobs, next[lane]);
-                if (!workers[lane]->has_started()) {
-                    print_err("graphbench: cannot start a process: {}\n", std::strerror(errno));
-                    return kExitRuntime;
-                }
-            }
-            is_done = is_done && workers[lane] == nullptr;
-        }
-        if (is_done) {
-            return kExitOk;
-        }
-        if (interruption() != Interruption::kNone) {
-            for (const std::unique_ptr<Worker>& worker : workers) {
-                if (worker != nullptr) {
-                    worker->tell_last();
-                }
-            }
-            return interruption_exit_code();
-        }
-        wait_for_any(workers);
-        for (size_t lane = 0; lane < lanes; ++lane) {
-            if (workers[lane] == nullptr || !workers[lane]->look()) {
-                continue;
-            }
-            if (workers[lane]->exit_code() != 0) {
-                return workers[lane]->exit_code();
-            }
-            next[lane] = workers[lane]->next();
-            workers[lane].reset();
-        }
-    }
+    return Workers(jobs).run();
 }
 
 int run_here(const WorkerJobs& jobs) {

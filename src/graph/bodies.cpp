@@ -163,9 +163,12 @@ bool is_short(const NodeData& node, std::span<const ValueFact* const> inputs) {
     return is_within(node, inputs, kMostFoldedIterations);
 }
 
+bool has_host_meaning(const NodeData& node) {
+    return node.def != nullptr && (node.def->reference != nullptr || node.def->is_view);
+}
+
 bool may_be_evaluated(const NodeData& node) {
-    if (node.def == nullptr || node.def->nondeterministic ||
-        (node.def->reference == nullptr && !node.def->is_view)) {
+    if (!has_host_meaning(node) || node.def->nondeterministic) {
         return false;
     }
     const auto bodies = node.bodies();

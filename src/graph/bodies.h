@@ -31,6 +31,10 @@ inline bool has_planned_bodies(const NodeData& node) {
 // "node 'l' (Loop), body", behind what the node is within, if it is in a body itself.
 std::string body_path(const NodeData& node, std::string_view key, std::string_view around = {});
 
+// True if the host can compute the node's results from its operands' elements: there is a reference
+// kernel, or the operator is a view.
+bool has_host_meaning(const NodeData& node);
+
 // True if the node's results can be computed now from its operands' elements alone: there is a
 // reference kernel for it and for all nodes in its bodies, and none of them is random.
 bool may_be_evaluated(const NodeData& node);

@@ -253,7 +253,9 @@ bool Inference::may_evaluate(const NodeData& node) const {
             return false;
         }
     }
-    if (!may_be_evaluated(node) || !(options_.fold_everything || is_short(node, inputs_))) {
+    // A run is no folding: what draws random numbers in a body draws them now.
+    const bool may_run = options_.fold_everything ? has_host_meaning(node) : may_be_evaluated(node);
+    if (!may_run || !(options_.fold_everything || is_short(node, inputs_))) {
         return false;
     }
     return are_small(node);

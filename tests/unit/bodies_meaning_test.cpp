@@ -172,5 +172,33 @@ TEST_F(BodiesMeaning, IsKeptBySavedFiles) {
     }
 }
 
+//  c --> If {RandomUniform} --> y
+TEST(RandomNumbersOfBodies, AreDrawnInEachRun) {
+    for (const char* device : {"cpu", "reference"}) {
+        Graph branch("branch");
+        branch.output("drawn",
+                      branch.add("RandomUniform", {}, {{"shape", std::vector<int64_t>{64}}}));
+        Graph graph("draws");
+        const ValueId condition = graph.input("c", DType::kBool, {});
+        graph.output("y", graph.if_(condition, branch, branch)[0]);
+        const Runtime runtime(without_numa(1));
+        const Result<CompiledGraph> compiled = runtime.compile(graph, {.devices = device});
+        ASSERT_TRUE(compiled.ok()) << device << ": " << compiled.error().message();
+        Request request = *compiled->make_request();
+        Tensor chosen = *Tensor::allocate(DType::kBool, {});
+        ASSERT_TRUE(request.bind("c", chosen).ok());
+        std::set<float> drawn;
+        for (int run = 0; run < 3; ++run) {
+            const Status status = request.run();
+            ASSERT_TRUE(status.ok()) << device << ": " << status.message();
+            for (const float number : request.get<float>("y")) {
+                EXPECT_TRUE(number >= 0 && number < 1) << number;
+                drawn.insert(number);
+            }
+        }
+        EXPECT_GT(drawn.size(), 180U) << device << ": 3 runs of 64 numbers";
+    }
+}
+
 }  // namespace
 }  // namespace leat

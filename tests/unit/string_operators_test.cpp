@@ -173,6 +173,8 @@ std::vector<StringCase> cases_of_texts() {
          to(DType::kInt64)},
         {"Cast", {words({2}, {"1.5", "-2e3"})}, {floats({2}, {1.5F, -2000})}, to(DType::kFloat32)},
         {"Cast", {x()}, {x()}, to(DType::kString)},
+        {"CastLike", {ints({3}, {-1, 0, 12}), texts({1}, {1})}, {words({3}, {"-1", "0", "12"})}},
+        {"CastLike", {words({2}, {"7", " -8"}), list({0})}, {list({7, -8})}},
         {"Constant", {}, {texts({}, {1})}, {{"value_string", text(1)}}},
         {"Constant",
          {},

@@ -32,15 +32,19 @@ class AttentionLoop {
                 gather(b, head, kAttentionK, geometry_.k, geometry_.head_size, keys_);
                 gather(b, head, kAttentionV, geometry_.v, geometry_.value_size, values_);
                 for (int64_t h = head * group; h < (head + 1) * group; ++h) {
-                    for (int64_t i = 0; i < geometry_.queries; ++i) {
-                        run_query(b, h, i);
-                    }
+                    run_head(b, h);
                 }
             }
         }
     }
 
   private:
+    void run_head(int64_t b, int64_t h) {
+        for (int64_t i = 0; i < geometry_.queries; ++i) {
+            run_query(b, h, i);
+        }
+    }
+
     // Past and new vectors of a key head, as doubles and, where it is read, as the present ones.
     void gather(int64_t b,
                 int64_t head,
@@ -55,7 +59,7 @@ class AttentionLoop {
         const TensorArg* present = find_arg(args_.outputs, is_key ? 1 : 2);
         to.resize(size_t(geometry_.total * size));
         for (int64_t t = 0; t < geometry_.total; ++t) {
-            const bool is_past = t < geometry_.past;
+            const bool is_past = past != nullptr && t < geometry_.past;
             const TensorArg& from = is_past ? *past : now;
             const int64_t first =
                 is_past ? ((b * geometry_.key_heads + head) * geometry_.past + t) * size

@@ -25,7 +25,7 @@ Status mean_variance_normalization_reference(const ReferenceArgs& args) {
             sets *= x.shape[axis];
         }
     }
-    const auto set_size = double(count / sets);
+    const double set_size = double(count) / double(sets);
     std::vector<double> means(size_t(sets), 0.0);
     std::vector<double> deviations(size_t(sets), 0.0);
     StridedIndex to_sum(x.shape, strides);

@@ -102,9 +102,13 @@ Result<LabelList> find_fallback(const NodeData& node, DType dtype, bool is_tenso
 // Two lists that stand for each other, by the type of x.
 Result<LabelForm> form_between(const NodeData& node, DType x, LabelList strings, LabelList ints) {
     LabelForm form;
-    const bool from_strings = x == DType::kString;
-    form.keys = from_strings ? std::move(strings) : std::move(ints);
-    form.values = from_strings ? std::move(ints) : std::move(strings);
+    if (x == DType::kString) {
+        form.keys = std::move(strings);
+        form.values = std::move(ints);
+    } else {
+        form.keys = std::move(ints);
+        form.values = std::move(strings);
+    }
     LEAT_ASSIGN_OR_RETURN(form.fallback, find_fallback(node, form.values.dtype, false));
     return form;
 }

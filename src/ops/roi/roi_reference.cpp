@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -218,6 +219,29 @@ T max_of_cell(const T* x, int64_t width, const PooledCell& rows, const PooledCel
     return largest;
 }
 
+// A region of an image: where its corners lie, and the cells that it is pooled to.
+template <class Real>
+struct PooledRegion {
+    std::array<Real, 2> first;  // y, x
+    std::array<Real, 2> last;
+    std::array<int64_t, 2> cells;
+};
+
+// Writes the cells of one plane, and returns the place behind them.
+template <class T, class Real>
+T* pool_plane(const T* x, int64_t height, int64_t width, const PooledRegion<Real>& region, T* y) {
+    for (int64_t i = 0; i < region.cells[0]; ++i) {
+        const PooledCell rows =
+            pooled_cell(region.first[0], region.last[0], i, region.cells[0], height);
+        for (int64_t j = 0; j < region.cells[1]; ++j) {
+            const PooledCell columns =
+                pooled_cell(region.first[1], region.last[1], j, region.cells[1], width);
+            *y++ = max_of_cell(x, width, rows, columns);
+        }
+    }
+    return y;
+}
+
 template <class T>
 Status run_max_roi_pool(const ReferenceArgs& args) {
     using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
@@ -232,16 +256,12 @@ Status run_max_roi_pool(const ReferenceArgs& args) {
             return image_error(args, k, image, shape[0]);
         }
         const auto corner = [&](int i) { return Real(widen(rois[i])) * scale; };
+        const PooledRegion<Real> region{
+            {corner(2), corner(1)}, {corner(4), corner(3)}, {cells[0], cells[1]}};
         for (int64_t c = 0; c < shape[1]; ++c) {
             const int64_t plane = int64_t(image) * shape[1] + c;
             const T* x = args.inputs[0].as<const T>() + plane * shape[2] * shape[3];
-            for (int64_t i = 0; i < cells[0]; ++i) {
-                const PooledCell rows = pooled_cell(corner(2), corner(4), i, cells[0], shape[2]);
-                for (int64_t j = 0; j < cells[1]; ++j) {
-                    *y++ = max_of_cell(x, shape[3], rows,
-                                       pooled_cell(corner(1), corner(3), j, cells[1], shape[3]));
-                }
-            }
+            y = pool_plane(x, shape[2], shape[3], region, y);
         }
     }
     return {};

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "ops/movement/extents.h"
-#include "ops/shard_rules.h"
 #include "ops/type_checks.h"
 
 namespace leat {
@@ -66,7 +65,6 @@ constexpr OpDef kStringsOps[] = {
      .max_inputs = 2,
      .infer = infer_string_concat,
      .reference = string_concat_reference,
-     .gives_rows = rows_by_broadcasting,
      .type_rule = TypeRule::kBroadcast},
     {.name = "StringSplit",
      .min_outputs = 2,
@@ -80,8 +78,7 @@ constexpr OpDef kStringsOps[] = {
      .attributes = kRegexFullMatchAttributes,
      .infer = infer_regex_full_match,
      .reference = regex_full_match_reference,
-     .cost = regex_full_match_cost,
-     .gives_rows = rows_of_first_input},
+     .cost = regex_full_match_cost},
 };
 
 }  // namespace
