@@ -1,18 +1,27 @@
 // AffineGrid: positions that the reference evaluator gives.
-#include "support/operator_results.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-class AffineGrid : public OperatorResults {
+// A 1-D list of extents.
+ValueFact fact_of_extents(std::vector<DimSpec> extents) {
+    ValueFact fact = fact_of({int64_t(extents.size())}, DType::kInt64);
+    fact.extents = std::move(extents);
+    return fact;
+}
+
+class AffineGrid : public ::testing::TestWithParam<const char*> {
   protected:
     Result<Tensor> grid(int64_t height, int64_t width, int64_t align_corners) {
-        return result_of("AffineGrid",
-                         {floats_of({1, 2, 3}, {1, 0, 0.5F, 0, 2, -1}),
-                          *Tensor::from<int64_t>({4}, std::vector<int64_t>{1, 1, height, width})},
-                         {{"align_corners", align_corners}}, 20);
+        return result_on(GetParam(),
+                         {"AffineGrid",
+                          {floats_of({1, 2, 3}, {1, 0, 0.5F, 0, 2, -1}),
+                           *Tensor::from<int64_t>({4}, std::vector<int64_t>{1, 1, height, width})},
+                          {{"align_corners", align_corners}},
+                          20});
     }
 };
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/one_operator.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -10,10 +10,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-OneOperator cropped(const Tensor& x,
-                    const std::vector<int64_t>& shape,
-                    Attributes attributes = {}) {
-    return {"CenterCropPad", {x, list_of(shape)}, 0b10, std::move(attributes)};
+OneNode cropped(const Tensor& x, const std::vector<int64_t>& shape, Attributes attributes = {}) {
+    return {"CenterCropPad", {x, list_of(shape)}, std::move(attributes), 0, 1, 0b10};
 }
 
 TEST(CenterCropPad, RoundsTheBeginningOfACropDown) {
@@ -41,27 +39,26 @@ TEST(CenterCropPad, LeavesOtherAxesAlone) {
 }
 
 TEST(CenterCropPad, HasTheShapeThatTheOperandSays) {
-    const ValueFact x = unknown_of(DType::kFloat32, {"n", 3, 8});
-    EXPECT_EQ(inferred_type("CenterCropPad", {x, known_list({2, 3, 4})}), "f32[2,3,4]");
+    const ValueFact x = fact_of({"n", 3, 8});
+    EXPECT_EQ(inferred_type("CenterCropPad", {x, fact_of_ints({2, 3, 4})}), "f32[2,3,4]");
     const Attributes last = {{"axes", std::vector<int64_t>{2}}};
-    EXPECT_EQ(inferred_type("CenterCropPad", {x, known_list({9})}, last), "f32[n,3,9]");
-    EXPECT_EQ(inferred_type("CenterCropPad", {x, unknown_of(DType::kInt64, {1})}, last),
-              "f32[n,3,?]");
-    const ValueFact anything(TypeInfo::tensor(DType::kFloat32, std::nullopt));
-    EXPECT_EQ(inferred_type("CenterCropPad", {anything, known_list({4, 5})}), "f32[4,5]");
-    EXPECT_EQ(inferred_type("CenterCropPad", {anything, known_list({4})}, last), "f32[*]");
+    EXPECT_EQ(inferred_type("CenterCropPad", {x, fact_of_ints({9})}, last), "f32[n,3,9]");
+    EXPECT_EQ(inferred_type("CenterCropPad", {x, fact_of({1}, DType::kInt64)}, last), "f32[n,3,?]");
+    const ValueFact anything = fact_of_unknown_rank();
+    EXPECT_EQ(inferred_type("CenterCropPad", {anything, fact_of_ints({4, 5})}), "f32[4,5]");
+    EXPECT_EQ(inferred_type("CenterCropPad", {anything, fact_of_ints({4})}, last), "f32[*]");
 }
 
 TEST(CenterCropPad, NamesFoundAndNeeded) {
-    const ValueFact x = unknown_of(DType::kFloat32, {2, 3});
-    EXPECT_THAT(inferred_type("CenterCropPad", {x, known_list({2, -3})}),
+    const ValueFact x = fact_of({2, 3});
+    EXPECT_THAT(inferred_type("CenterCropPad", {x, fact_of_ints({2, -3})}),
                 AllOf(HasSubstr("-3"), HasSubstr(">= 0")));
-    EXPECT_THAT(inferred_type("CenterCropPad", {x, known_list({2})}),
+    EXPECT_THAT(inferred_type("CenterCropPad", {x, fact_of_ints({2})}),
                 AllOf(HasSubstr("1 elements"), HasSubstr("2, one for each axis")));
     EXPECT_THAT(
-        inferred_type("CenterCropPad", {x, known_list({2})}, {{"axes", std::vector<int64_t>{2}}}),
+        inferred_type("CenterCropPad", {x, fact_of_ints({2})}, {{"axes", std::vector<int64_t>{2}}}),
         HasSubstr("found 2"));
-    EXPECT_THAT(inferred_type("CenterCropPad", {x, known_list({2, 2})},
+    EXPECT_THAT(inferred_type("CenterCropPad", {x, fact_of_ints({2, 2})},
                               {{"axes", std::vector<int64_t>{1, -1}}}),
                 HasSubstr("twice"));
 }

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/one_operator.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -11,11 +11,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Ints = std::vector<int64_t>;
 
-OneOperator image_of(const Tensor& x,
-                     const Ints& image,
-                     const Ints& block,
-                     Attributes attributes = {}) {
-    return {"Col2Im", {x, list_of(image), list_of(block)}, 0b110, std::move(attributes)};
+OneNode image_of(const Tensor& x,
+                 const Ints& image,
+                 const Ints& block,
+                 Attributes attributes = {}) {
+    return {"Col2Im", {x, list_of(image), list_of(block)}, std::move(attributes), 0, 1, 0b110};
 }
 
 TEST(Col2Im, PutsBlocksSideBySide) {
@@ -47,17 +47,18 @@ TEST(Col2Im, AddsIntegersAsTheyWrapAround) {
 }
 
 TEST(Col2Im, HasTheShapeThatTheOperandsSay) {
-    const ValueFact x = unknown_of(DType::kFloat32, {"n", 12, "l"});
-    const ValueFact unknown = unknown_of(DType::kInt64, {2});
-    EXPECT_EQ(inferred_type("Col2Im", {x, known_list({5, 6}), known_list({2, 2})}), "f32[n,3,5,6]");
-    EXPECT_EQ(inferred_type("Col2Im", {x, unknown, known_list({2, 2})}), "f32[n,3,?,?]");
-    EXPECT_EQ(inferred_type("Col2Im", {x, known_list({5, 6}), unknown}), "f32[n,?,5,6]");
+    const ValueFact x = fact_of({"n", 12, "l"});
+    const ValueFact unknown = fact_of({2}, DType::kInt64);
+    EXPECT_EQ(inferred_type("Col2Im", {x, fact_of_ints({5, 6}), fact_of_ints({2, 2})}),
+              "f32[n,3,5,6]");
+    EXPECT_EQ(inferred_type("Col2Im", {x, unknown, fact_of_ints({2, 2})}), "f32[n,3,?,?]");
+    EXPECT_EQ(inferred_type("Col2Im", {x, fact_of_ints({5, 6}), unknown}), "f32[n,?,5,6]");
 }
 
 TEST(Col2Im, NamesFoundAndNeeded) {
-    const ValueFact x = unknown_of(DType::kFloat32, {1, 12, 9});
+    const ValueFact x = fact_of({1, 12, 9});
     const auto error = [&](const Ints& image, const Ints& block, Attributes attributes = {}) {
-        return inferred_type("Col2Im", {x, known_list(image), known_list(block)},
+        return inferred_type("Col2Im", {x, fact_of_ints(image), fact_of_ints(block)},
                              std::move(attributes));
     };
     EXPECT_THAT(error({5, 6}, {2, 2}), AllOf(HasSubstr("extent 9"), HasSubstr("20")));

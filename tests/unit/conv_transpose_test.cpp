@@ -1,5 +1,5 @@
 // ConvTranspose: extents and pads in every form, results that ONNX Runtime gives, too.
-#include "support/operator_results.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -8,14 +8,16 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Ints = std::vector<int64_t>;
 
-class ConvTranspose : public OperatorResults {
+class ConvTranspose : public ::testing::TestWithParam<const char*> {
   protected:
     // x = 1 2 3, w = 1 10 100, stride 2: unless pads cut it, 1 10 102 20 203 30 300.
     Result<Tensor> line(Attributes attributes, int64_t opset = 22) {
         attributes.emplace("strides", Ints{2});
-        return result_of("ConvTranspose",
-                         {floats_of({1, 1, 3}, {1, 2, 3}), floats_of({1, 1, 3}, {1, 10, 100})},
-                         attributes, opset);
+        return result_on(GetParam(),
+                         {"ConvTranspose",
+                          {floats_of({1, 1, 3}, {1, 2, 3}), floats_of({1, 1, 3}, {1, 10, 100})},
+                          attributes,
+                          opset});
     }
 };
 
@@ -48,20 +50,22 @@ TEST_P(ConvTranspose, AddsNothingBeyondTheWindows) {
 }
 
 TEST_P(ConvTranspose, SpreadsWindowsByDilations) {
-    expect_floats(result_of("ConvTranspose",
-                            {floats_of({1, 1, 2, 2}, {1, 2, 3, 4}),
-                             floats_of({1, 1, 2, 2}, {1, 10, 100, 1000})},
-                            {{"dilations", Ints{2, 1}}}),
+    expect_floats(result_on(GetParam(), {"ConvTranspose",
+                                         {floats_of({1, 1, 2, 2}, {1, 2, 3, 4}),
+                                          floats_of({1, 1, 2, 2}, {1, 10, 100, 1000})},
+                                         {{"dilations", Ints{2, 1}}},
+                                         24}),
                   {1, 1, 4, 3}, {1, 12, 20, 3, 34, 40, 100, 1200, 2000, 300, 3400, 4000});
 }
 
 TEST_P(ConvTranspose, KeepsGroupsApartAndAddsTheBias) {
-    expect_floats(
-        result_of("ConvTranspose",
-                  {floats_of({1, 2, 1, 2}, {1, 2, 3, 4}),
-                   floats_of({2, 1, 1, 2}, {1, 10, 100, 1000}), floats_of({2}, {0.5F, -0.5F})},
-                  {{"group", int64_t{2}}, {"strides", Ints{1, 2}}}),
-        {1, 2, 1, 4}, {1.5F, 10.5F, 2.5F, 20.5F, 299.5F, 2999.5F, 399.5F, 3999.5F});
+    expect_floats(result_on(GetParam(), {"ConvTranspose",
+                                         {floats_of({1, 2, 1, 2}, {1, 2, 3, 4}),
+                                          floats_of({2, 1, 1, 2}, {1, 10, 100, 1000}),
+                                          floats_of({2}, {0.5F, -0.5F})},
+                                         {{"group", int64_t{2}}, {"strides", Ints{1, 2}}},
+                                         24}),
+                  {1, 2, 1, 4}, {1.5F, 10.5F, 2.5F, 20.5F, 299.5F, 2999.5F, 399.5F, 3999.5F});
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices,

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "support/one_operator.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -22,21 +22,20 @@ Attributes reduced_by(const char* reduction) {
 }
 
 TEST(CrossEntropy, GivesTheStandardsExamples) {
-    expect_result({kLoss, {kScores, kLabels}, 0, reduced_by("none")},
+    expect_result({kLoss, {kScores, kLabels}, reduced_by("none")},
                   tensor_of<float>({2, 2}, {-3, -2, -0.0F, -2}));
     const Tensor weights = tensor_of<float>({3}, {0.25F, 0.5F, 0.125F});
-    expect_result({kLoss, {kScores, kLabels, weights}, 0, reduced_by("sum")},
+    expect_result({kLoss, {kScores, kLabels, weights}, reduced_by("sum")},
                   tensor_of<float>({}, {-1.625F}));
-    expect_result({kLoss, {kScores, kLabels, weights}, 0}, tensor_of<float>({}, {-1.625F}));
+    expect_result({kLoss, {kScores, kLabels, weights}}, tensor_of<float>({}, {-1.625F}));
 }
 
 TEST(CrossEntropy, LeavesIgnoredLabelsOutOfTheMean) {
     const Tensor labels = tensor_of<int64_t>({2, 2}, {2, 9, 9, 2});
-    expect_result({kLoss, {kScores, labels}, 0, {{"ignore_index", int64_t{9}}}},
+    expect_result({kLoss, {kScores, labels}, {{"ignore_index", int64_t{9}}}},
                   tensor_of<float>({}, {-2.5F}));
     expect_result({kLoss,
                    {kScores, labels},
-                   0,
                    {{"ignore_index", int64_t{9}}, {"reduction", std::string("none")}}},
                   tensor_of<float>({2, 2}, {-3, 0, 0, -2}));
 }
@@ -44,7 +43,7 @@ TEST(CrossEntropy, LeavesIgnoredLabelsOutOfTheMean) {
 TEST(CrossEntropy, HasNoMeanOfNothing) {
     const Tensor labels = tensor_of<int64_t>({2, 2}, {9, 9, 9, 9});
     const Result<Tensor> mean =
-        result_on("cpu", {kLoss, {kScores, labels}, 0, {{"ignore_index", int64_t{9}}}});
+        result_on("cpu", {kLoss, {kScores, labels}, {{"ignore_index", int64_t{9}}}});
     ASSERT_TRUE(mean.ok()) << mean.error().message();
     EXPECT_TRUE(std::isnan(mean->data<float>()[0]));
 }
@@ -66,17 +65,17 @@ TEST(CrossEntropy, NamesALabelThatIsNoClass) {
 }
 
 TEST(CrossEntropy, NamesFoundAndNeeded) {
-    const ValueFact scores = unknown_of(DType::kFloat16, {"n", 3, 4});
-    const ValueFact labels = unknown_of(DType::kInt32, {5, "d"});
+    const ValueFact scores = fact_of({"n", 3, 4}, DType::kFloat16);
+    const ValueFact labels = fact_of({5, "d"}, DType::kInt32);
     EXPECT_EQ(inferred_type(kLoss, {scores, labels}, reduced_by("none")), "f16[5,4]");
     EXPECT_EQ(inferred_type(kLoss, {scores, labels}), "f16[]");
     EXPECT_THAT(inferred_type(kLoss, {scores, labels}, reduced_by("max")),
                 AllOf(HasSubstr("max"), HasSubstr("none, sum or mean")));
-    EXPECT_THAT(inferred_type(kLoss, {scores, unknown_of(DType::kInt32, {5})}),
+    EXPECT_THAT(inferred_type(kLoss, {scores, fact_of({5}, DType::kInt32)}),
                 AllOf(HasSubstr("rank 1"), HasSubstr("rank 2")));
-    EXPECT_THAT(inferred_type(kLoss, {scores, labels, unknown_of(DType::kFloat16, {4})}),
+    EXPECT_THAT(inferred_type(kLoss, {scores, labels, fact_of({4}, DType::kFloat16)}),
                 HasSubstr("3 and 4"));
-    EXPECT_THAT(inferred_type(kLoss, {scores, unknown_of(DType::kInt8, {5, 4})}),
+    EXPECT_THAT(inferred_type(kLoss, {scores, fact_of({5, 4}, DType::kInt8)}),
                 HasSubstr("i64 or i32"));
 }
 

@@ -2,18 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/one_operator.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-OneOperator products(const Tensor& x, int64_t axis, int64_t exclusive, int64_t reverse) {
+OneNode products(const Tensor& x, int64_t axis, int64_t exclusive, int64_t reverse) {
     return {"CumProd",
             {x, tensor_of<int64_t>({}, {axis})},
-            0b10,
-            {{"exclusive", exclusive}, {"reverse", reverse}}};
+            {{"exclusive", exclusive}, {"reverse", reverse}},
+            0,
+            1,
+            0b10};
 }
 
 TEST(CumProd, GivesTheStandardsExamples) {

@@ -1,12 +1,12 @@
 // DeformConv: results that ONNX Runtime and the reference evaluator give.
-#include "support/operator_results.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-class DeformConv : public OperatorResults {
+class DeformConv : public ::testing::TestWithParam<const char*> {
   protected:
     static Tensor image() { return floats_of({1, 1, 3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8}); }
     static Tensor weights() { return floats_of({1, 1, 2, 2}, {1, 2, 3, 4}); }
@@ -21,15 +21,18 @@ class DeformConv : public OperatorResults {
 };
 
 TEST_P(DeformConv, ReadsBesideTheWindow) {
-    expect_floats(result_of("DeformConv", {image(), weights(), offsets()}), {1, 1, 2, 2},
-                  {28.5F, 36.25F, 57, 35});
+    expect_floats(result_on(GetParam(), {"DeformConv", {image(), weights(), offsets()}, {}, 24}),
+                  {1, 1, 2, 2}, {28.5F, 36.25F, 57, 35});
 }
 
 TEST_P(DeformConv, WeighsTapsByTheMask) {
     std::vector<float> mask(16, 1.0F);
     std::fill(mask.begin() + 12, mask.end(), 0.5F);
-    expect_floats(result_of("DeformConv", {image(), weights(), offsets(), floats_of({1}, {10}),
-                                           floats_of({1, 4, 2, 2}, mask)}),
+    expect_floats(result_on(GetParam(), {"DeformConv",
+                                         {image(), weights(), offsets(), floats_of({1}, {10}),
+                                          floats_of({1, 4, 2, 2}, mask)},
+                                         {},
+                                         24}),
                   {1, 1, 2, 2}, {30.5F, 36.25F, 53, 45});
 }
 

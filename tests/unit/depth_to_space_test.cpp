@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/one_operator.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -22,25 +22,25 @@ TEST(DepthToSpace, KeepsTheOrderOfItsMode) {
         tensor_of<float>({1, 8, 1, 2}, {1, 3, 9, 11, 2, 4, 10, 12, 5, 7, 13, 15, 6, 8, 14, 16});
     const Tensor crd =
         tensor_of<float>({1, 8, 1, 2}, {1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10, 12, 13, 15, 14, 16});
-    expect_result({"SpaceToDepth", {wide}, 0, kDcr}, dcr);
-    expect_result({"SpaceToDepth", {wide}, 0, kCrd}, crd);
-    expect_result({"SpaceToDepth", {wide}, 0, {{"blocksize", int64_t{2}}}}, dcr);
-    expect_result({"DepthToSpace", {dcr}, 0, kDcr}, wide);
-    expect_result({"DepthToSpace", {crd}, 0, kCrd}, wide);
-    expect_result({"DepthToSpace", {dcr}, 0, {{"blocksize", int64_t{2}}}}, wide);
+    expect_result({"SpaceToDepth", {wide}, kDcr}, dcr);
+    expect_result({"SpaceToDepth", {wide}, kCrd}, crd);
+    expect_result({"SpaceToDepth", {wide}, {{"blocksize", int64_t{2}}}}, dcr);
+    expect_result({"DepthToSpace", {dcr}, kDcr}, wide);
+    expect_result({"DepthToSpace", {crd}, kCrd}, wide);
+    expect_result({"DepthToSpace", {dcr}, {{"blocksize", int64_t{2}}}}, wide);
 }
 
 TEST(DepthToSpace, FollowsNamesOfExtents) {
-    const ValueFact x = unknown_of(DType::kFloat32, {"n", 8, "h", 3});
+    const ValueFact x = fact_of({"n", 8, "h", 3});
     EXPECT_EQ(inferred_type("DepthToSpace", {x}, kDcr), "f32[n,2,2*h,6]");
-    const ValueFact even = unknown_of(DType::kFloat32, {"n", "c", "h", 4});
+    const ValueFact even = fact_of({"n", "c", "h", 4});
     EXPECT_EQ(inferred_type("SpaceToDepth", {even}, kDcr), "f32[n,4*c,?,2]");
-    const ValueFact anything(TypeInfo::tensor(DType::kFloat32, std::nullopt));
+    const ValueFact anything = fact_of_unknown_rank();
     EXPECT_EQ(inferred_type("SpaceToDepth", {anything}, kDcr), "f32[?,?,?,?]");
 }
 
 TEST(DepthToSpace, NamesFoundAndNeeded) {
-    const ValueFact x = unknown_of(DType::kFloat32, {1, 6, 3, 4});
+    const ValueFact x = fact_of({1, 6, 3, 4});
     EXPECT_THAT(inferred_type("DepthToSpace", {x}, kDcr),
                 AllOf(HasSubstr("extent 6"), HasSubstr("a multiple of 4")));
     EXPECT_THAT(inferred_type("SpaceToDepth", {x}, kDcr),
@@ -50,8 +50,7 @@ TEST(DepthToSpace, NamesFoundAndNeeded) {
     EXPECT_THAT(inferred_type("DepthToSpace", {x},
                               {{"blocksize", int64_t{1}}, {"mode", std::string("RDC")}}),
                 AllOf(HasSubstr("RDC"), HasSubstr("DCR or CRD")));
-    EXPECT_THAT(inferred_type("DepthToSpace", {unknown_of(DType::kFloat32, {4, 3, 4})}, kDcr),
-                HasSubstr("rank"));
+    EXPECT_THAT(inferred_type("DepthToSpace", {fact_of({4, 3, 4})}, kDcr), HasSubstr("rank"));
 }
 
 // mode came with opset 11 to one of them, and with opset 28 to the other.

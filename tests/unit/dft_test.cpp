@@ -12,7 +12,7 @@
 #include "base/split_mix.h"
 #include "ops/dft/unit_root.h"
 #include "support/compiled_routes.h"
-#include "support/single_node.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -133,15 +133,15 @@ TEST(Dft, RefusesWhatItCannotTransform) {
 TEST(Dft, InfersNamesAndOpenExtents) {
     const auto type = [](std::vector<DimSpec> dims, std::vector<SingleInput> more,
                          Attributes attributes = {}) {
-        more.insert(more.begin(), SingleInput(DType::kFloat32, std::move(dims)));
+        more.insert(more.begin(), fact_of(std::move(dims)));
         return run_single("DFT", more, std::move(attributes)).type();
     };
     EXPECT_EQ(type({"n", "t", 1}, {}), "f32[n,t,2]");
     EXPECT_EQ(type({"n", "t", 1}, {}, {{"onesided", kOn}}), "f32[n,?,2]");
     EXPECT_EQ(type({"n", "t", 2}, {scalar(9)}), "f32[n,9,2]");
     EXPECT_EQ(type({"n", 5, 2}, {}, {{"onesided", kOn}, {"inverse", kOn}}), "f32[n,8,1]");
-    EXPECT_EQ(type({"n", "t", 2}, {{}, SingleInput(DType::kInt64, {})}), "f32[?,?,2]");
-    EXPECT_EQ(type({"n", "t", 2}, {SingleInput(DType::kInt64, {})}), "f32[n,?,2]");
+    EXPECT_EQ(type({"n", "t", 2}, {{}, fact_of({}, DType::kInt64)}), "f32[?,?,2]");
+    EXPECT_EQ(type({"n", "t", 2}, {fact_of({}, DType::kInt64)}), "f32[n,?,2]");
 }
 
 // Sums of all terms, with exact roots.
@@ -218,12 +218,12 @@ TEST(Stft, RefusesFramesThatDoNotFit) {
 }
 
 TEST(Stft, InfersNamesAndOpenExtents) {
-    const SingleInput signal(DType::kFloat32, {"n", "t", 1});
-    const SingleInput window(DType::kFloat32, {8});
+    const SingleInput signal = fact_of({"n", "t", 1});
+    const SingleInput window = fact_of({8});
     EXPECT_EQ(run_single("STFT", {signal, scalar(2), window}).type(), "f32[n,?,5,2]");
     EXPECT_EQ(run_single("STFT", {signal, scalar(2), window}, {{"onesided", int64_t{0}}}).type(),
               "f32[n,?,8,2]");
-    const SingleInput fixed(DType::kFloat32, {"n", 20, 1});
+    const SingleInput fixed = fact_of({"n", 20, 1});
     EXPECT_EQ(run_single("STFT", {fixed, scalar(3), window}).type(), "f32[n,5,5,2]");
 }
 

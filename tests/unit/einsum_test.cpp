@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "support/single_node.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -104,13 +104,12 @@ TEST(Einsum, RefusesEquationsThatSayNothing) {
 }
 
 TEST(Einsum, InfersNamesAndUnknownRanks) {
-    const SingleInput a(DType::kFloat32, {"n", "m", 4});
-    const SingleInput b(DType::kFloat32, {1, 4, "k"});
+    const SingleInput a = fact_of({"n", "m", 4});
+    const SingleInput b = fact_of({1, 4, "k"});
     EXPECT_EQ(einsum("bij,bjk->bik", {a, b}).type(), "f32[n,m,k]");
     EXPECT_EQ(einsum("...ij,...jk", {a, b}).type(), "f32[n,m,k]");
-    SingleInput open(DType::kFloat32, {});
-    open.fact.type.dims.reset();
-    EXPECT_EQ(einsum("...i,i->...", {open, SingleInput(DType::kFloat32, {4})}).type(), "f32[*]");
+    const SingleInput open = fact_of_unknown_rank();
+    EXPECT_EQ(einsum("...i,i->...", {open, fact_of({4})}).type(), "f32[*]");
     EXPECT_EQ(einsum("ij,jk->ki", {open, open}).type(), "f32[?,?]");
 }
 

@@ -8,8 +8,8 @@
 namespace leat {
 namespace {
 
-using testing::f32_tensor;
 using ::testing::FloatNear;
+using testing::floats_of;
 using ::testing::HasSubstr;
 using ::testing::Pointwise;
 
@@ -29,9 +29,9 @@ class FlexAttention : public ::testing::TestWithParam<const char*> {
         const auto compiled = runtime_.compile(graph, {.devices = GetParam()});
         ASSERT_TRUE(compiled.ok()) << compiled.error().message();
         Request request = *compiled->make_request();
-        ASSERT_TRUE(request.bind("q", f32_tensor({1, 1, 2, 2}, {1, 0, 0, 2})).ok());
-        ASSERT_TRUE(request.bind("k", f32_tensor({1, 1, 3, 2}, {1, 1, 2, 0, 0, 1})).ok());
-        ASSERT_TRUE(request.bind("v", f32_tensor({1, 1, 3, 2}, {1, 2, 3, 4, 5, 6})).ok());
+        ASSERT_TRUE(request.bind("q", floats_of({1, 1, 2, 2}, {1, 0, 0, 2})).ok());
+        ASSERT_TRUE(request.bind("k", floats_of({1, 1, 3, 2}, {1, 1, 2, 0, 0, 1})).ok());
+        ASSERT_TRUE(request.bind("v", floats_of({1, 1, 3, 2}, {1, 2, 3, 4, 5, 6})).ok());
         const Status status = request.run();
         ASSERT_TRUE(status.ok()) << status.message();
         EXPECT_THAT(request.get<float>("y"), Pointwise(FloatNear(2e-6F), expected));
@@ -40,7 +40,7 @@ class FlexAttention : public ::testing::TestWithParam<const char*> {
     static Graph modifier(const char* op, float number) {
         Graph body("modifier");
         const ValueId scores = body.input("scores", DType::kUndefined, {});
-        const ValueId operand = body.constant("number", f32_tensor({}, {number}));
+        const ValueId operand = body.constant("number", floats_of({}, {number}));
         body.output("result", body.add(op, {scores, operand}));
         return body;
     }

@@ -1,21 +1,23 @@
 // GridSample: places and modes, results that ONNX Runtime gives, too.
 #include <limits>
 
-#include "support/operator_results.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-class GridSample : public OperatorResults {
+class GridSample : public ::testing::TestWithParam<const char*> {
   protected:
     // x = 1 2 3 / 4 5 6 at its first corner, in the middle, and further.
     Result<Tensor> sampled(const Attributes& attributes, int64_t opset = 22) {
-        return result_of("GridSample",
-                         {floats_of({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6}),
-                          floats_of({1, 1, 4, 2}, {-1, -1, 0, 0, 0.5F, 0.25F, 1.5F, 0})},
-                         attributes, opset);
+        return result_on(GetParam(),
+                         {"GridSample",
+                          {floats_of({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6}),
+                           floats_of({1, 1, 4, 2}, {-1, -1, 0, 0, 0.5F, 0.25F, 1.5F, 0})},
+                          attributes,
+                          opset});
     }
 };
 
@@ -54,16 +56,20 @@ TEST_P(GridSample, TakesPlacesThatAreNoNumbers) {
     const float infinity = std::numeric_limits<float>::infinity();
     const std::vector<Tensor> inputs = {floats_of({1, 1, 3}, {1, 2, 3}),
                                         floats_of({1, 4, 1}, {nan, infinity, -infinity, 1e30F})};
-    expect_floats(result_of("GridSample", inputs), {1, 1, 4}, {0, 0, 0, 0});
-    expect_floats(result_of("GridSample", inputs, {{"padding_mode", std::string("border")}}),
+    expect_floats(result_on(GetParam(), {"GridSample", inputs, {}, 24}), {1, 1, 4}, {0, 0, 0, 0});
+    expect_floats(result_on(GetParam(),
+                            {"GridSample", inputs, {{"padding_mode", std::string("border")}}, 24}),
                   {1, 1, 4}, {1, 3, 1, 3});
 }
 
 TEST_P(GridSample, FindsNothingInAnEmptyImage) {
     const std::vector<Tensor> inputs = {floats_of({1, 1, 0}, {}), floats_of({1, 1, 1}, {0})};
-    expect_floats(result_of("GridSample", inputs), {1, 1, 1}, {0});
-    EXPECT_THAT(error_of("GridSample", inputs, {{"padding_mode", std::string("border")}}),
-                HasSubstr("no element to read"));
+    expect_floats(result_on(GetParam(), {"GridSample", inputs, {}, 24}), {1, 1, 1}, {0});
+    EXPECT_THAT(
+        result_on(GetParam(), {"GridSample", inputs, {{"padding_mode", std::string("border")}}, 24})
+            .error()
+            .message(),
+        HasSubstr("no element to read"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices,

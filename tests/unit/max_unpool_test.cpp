@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/one_operator.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -14,13 +14,12 @@ using Ints = std::vector<int64_t>;
 const Attributes kHalves = {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}};
 
 // Of 1x1x1x2 elements, which become 2x4 ones.
-OneOperator unpooled(const Ints& indices, const Ints& output = {}) {
-    OneOperator one{"MaxUnpool",
-                    {counted({1, 1, 1, 2}), tensor_of<int64_t>({1, 1, 1, 2}, indices)},
-                    0b100,
-                    kHalves};
+OneNode unpooled(const Ints& indices, const Ints& output = {}) {
+    OneNode one{
+        "MaxUnpool", {counted({1, 1, 1, 2}), tensor_of<int64_t>({1, 1, 1, 2}, indices)}, kHalves};
     if (!output.empty()) {
         one.inputs.push_back(list_of(output));
+        one.constants = 0b100;
     }
     return one;
 }
@@ -44,14 +43,14 @@ TEST(MaxUnpool, NamesAnIndexOutside) {
 }
 
 TEST(MaxUnpool, HasTheShapeOfAttributesOrOperand) {
-    const ValueFact x = unknown_of(DType::kFloat32, {"n", 3, "h", 5});
-    const ValueFact indices = unknown_of(DType::kInt64, {"n", 3, "h", 5});
+    const ValueFact x = fact_of({"n", 3, "h", 5});
+    const ValueFact indices = fact_of({"n", 3, "h", 5}, DType::kInt64);
     EXPECT_EQ(inferred_type("MaxUnpool", {x, indices}, kHalves), "f32[n,3,2*h,10]");
-    EXPECT_EQ(inferred_type("MaxUnpool", {x, indices, known_list({4, 3, 7, 10})}, kHalves),
+    EXPECT_EQ(inferred_type("MaxUnpool", {x, indices, fact_of_ints({4, 3, 7, 10})}, kHalves),
               "f32[4,3,7,10]");
-    EXPECT_EQ(inferred_type("MaxUnpool", {x, indices, unknown_of(DType::kInt64, {4})}, kHalves),
+    EXPECT_EQ(inferred_type("MaxUnpool", {x, indices, fact_of({4}, DType::kInt64)}, kHalves),
               "f32[n,3,?,?]");
-    EXPECT_THAT(inferred_type("MaxUnpool", {x, indices, known_list({4, 2, 7, 10})}, kHalves),
+    EXPECT_THAT(inferred_type("MaxUnpool", {x, indices, fact_of_ints({4, 2, 7, 10})}, kHalves),
                 HasSubstr("axis 1"));
     EXPECT_THAT(inferred_type("MaxUnpool", {x, indices}, {{"kernel_shape", Ints{2}}}),
                 AllOf(HasSubstr("rank 4"), HasSubstr("rank 3")));

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "support/operator_runs.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -37,7 +37,8 @@ class Ml : public ::testing::TestWithParam<const char*> {
                                 const std::vector<Tensor>& inputs,
                                 const Attributes& attributes = {},
                                 int count = 1) const {
-        auto found = results_of(GetParam(), "ai.onnx.ml." + op_type, inputs, attributes, count);
+        auto found =
+            results_of(GetParam(), {"ai.onnx.ml." + op_type, inputs, attributes, 0, count});
         EXPECT_TRUE(found.ok()) << found.error().message();
         return found.ok() ? *std::move(found) : std::vector<Tensor>(size_t(count));
     }
@@ -49,7 +50,7 @@ class Ml : public ::testing::TestWithParam<const char*> {
     std::string error(const std::string& op_type,
                       const std::vector<Tensor>& inputs,
                       const Attributes& attributes = {}) const {
-        const auto found = results_of(GetParam(), "ai.onnx.ml." + op_type, inputs, attributes);
+        const auto found = results_of(GetParam(), {"ai.onnx.ml." + op_type, inputs, attributes});
         EXPECT_FALSE(found.ok());
         return found.ok() ? "" : found.error().message();
     }

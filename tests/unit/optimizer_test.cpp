@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "support/single_node.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {

@@ -1,5 +1,5 @@
 // LpPool and GlobalLpPool: norms of windows, in every version.
-#include "support/operator_results.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -7,10 +7,11 @@ namespace {
 using ::testing::HasSubstr;
 using Ints = std::vector<int64_t>;
 
-class LpPool : public OperatorResults {
+class LpPool : public ::testing::TestWithParam<const char*> {
   protected:
     Result<Tensor> line(const char* op, const Attributes& attributes, int64_t opset = 22) {
-        return result_of(op, {floats_of({1, 1, 6}, {3, -4, 0, 1, 2, -2})}, attributes, opset);
+        return result_on(GetParam(),
+                         {op, {floats_of({1, 1, 6}, {3, -4, 0, 1, 2, -2})}, attributes, opset});
     }
 };
 

@@ -15,7 +15,7 @@
 #include "ops/elementwise/element_access.h"
 #include "ops/random/philox.h"
 #include "support/compiled_routes.h"
-#include "support/single_node.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -194,12 +194,11 @@ TEST(RandomOperators, RefuseParametersThatAreNone) {
     EXPECT_THAT(message("RandomUniform", {{"dtype", int64_t{99}}}), HasSubstr("99"));
     EXPECT_THAT(run_single("RandomUniform", {}, with_shape({}, -4)).status.message(),
                 HasSubstr("-4"));
-    const SingleInput integers(DType::kInt32, {"n", 3});
+    const SingleInput integers = fact_of({"n", 3}, DType::kInt32);
     EXPECT_THAT(run_single("RandomNormalLike", {integers}).type(), HasSubstr("attribute dtype"));
     EXPECT_EQ(run_single("RandomNormalLike", {integers}, {{"dtype", int64_t{10}}}).type(),
               "f16[n,3]");
-    EXPECT_EQ(run_single("RandomUniformLike", {SingleInput(DType::kFloat64, {"n"})}).type(),
-              "f64[n]");
+    EXPECT_EQ(run_single("RandomUniformLike", {fact_of({"n"}, DType::kFloat64)}).type(), "f64[n]");
 }
 
 TEST(RandomOperators, DrawTheNumbersOfTheirSeed) {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/one_operator.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -10,8 +10,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-OneOperator reversed(const std::vector<int64_t>& lengths, Attributes attributes = {}) {
-    return {"ReverseSequence", {counted({3, 2}), list_of(lengths)}, 0, std::move(attributes)};
+OneNode reversed(const std::vector<int64_t>& lengths, Attributes attributes = {}) {
+    return {"ReverseSequence", {counted({3, 2}), list_of(lengths)}, std::move(attributes)};
 }
 
 TEST(ReverseSequence, TurnsTheBeginningOfEachSequence) {
@@ -27,13 +27,12 @@ TEST(ReverseSequence, NamesALengthThatIsNone) {
 }
 
 TEST(ReverseSequence, NamesFoundAndNeeded) {
-    const ValueFact x = unknown_of(DType::kFloat32, {"t", "b", 4});
-    EXPECT_EQ(inferred_type("ReverseSequence", {x, unknown_of(DType::kInt64, {2})}), "f32[t,2,4]");
-    EXPECT_THAT(inferred_type("ReverseSequence", {x, unknown_of(DType::kInt64, {2})},
+    const ValueFact x = fact_of({"t", "b", 4});
+    EXPECT_EQ(inferred_type("ReverseSequence", {x, fact_of({2}, DType::kInt64)}), "f32[t,2,4]");
+    EXPECT_THAT(inferred_type("ReverseSequence", {x, fact_of({2}, DType::kInt64)},
                               {{"time_axis", int64_t{1}}}),
                 AllOf(HasSubstr("1 and 1"), HasSubstr("in any order")));
-    EXPECT_THAT(inferred_type("ReverseSequence",
-                              {unknown_of(DType::kFloat32, {3}), unknown_of(DType::kInt64, {3})}),
+    EXPECT_THAT(inferred_type("ReverseSequence", {fact_of({3}), fact_of({3}, DType::kInt64)}),
                 HasSubstr("rank >= 2"));
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ops/strings/regex.h"
-#include "support/operator_runs.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -25,7 +25,7 @@ class Strings : public ::testing::TestWithParam<const char*> {
                                 const std::vector<Tensor>& inputs,
                                 const Attributes& attributes,
                                 int count = 1) const {
-        auto found = results_of(GetParam(), op_type, inputs, attributes, count);
+        auto found = results_of(GetParam(), {op_type, inputs, attributes, 0, count});
         EXPECT_TRUE(found.ok()) << found.error().message();
         return found.ok() ? *std::move(found) : std::vector<Tensor>(size_t(count));
     }
@@ -77,8 +77,8 @@ TEST_P(Strings, RegexFullMatchMatchesAll) {
 }
 
 TEST_P(Strings, RegexFullMatchNamesWhatIsWrong) {
-    const auto got = results_of(GetParam(), "RegexFullMatch", {texts({1}, {"a"})},
-                                {{"pattern", std::string("ab(?=c)")}});
+    const auto got = results_of(
+        GetParam(), {"RegexFullMatch", {texts({1}, {"a"})}, {{"pattern", std::string("ab(?=c)")}}});
     ASSERT_FALSE(got.ok());
     EXPECT_THAT(got.error().message(), HasSubstr("at byte 2"));
     EXPECT_THAT(got.error().message(), HasSubstr("node 'node'"));

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/one_operator.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -16,10 +16,10 @@ const Attributes kCircular = {{"mode", std::string("circular")}};
 // Samples of 3 positions of 2 elements.
 const Tensor kPast = tensor_of<float>({2, 3, 2}, std::vector<float>(12, 0.5F));
 
-OneOperator updated(const Tensor& update,
-                    const std::vector<int64_t>& indices,
-                    Attributes attributes = {}) {
-    return {"TensorScatter", {kPast, update, list_of(indices)}, 0, std::move(attributes)};
+OneNode updated(const Tensor& update,
+                const std::vector<int64_t>& indices,
+                Attributes attributes = {}) {
+    return {"TensorScatter", {kPast, update, list_of(indices)}, std::move(attributes)};
 }
 
 TEST(TensorScatter, WritesEachSampleFromItsIndexOn) {
@@ -41,7 +41,7 @@ TEST(TensorScatter, GoesRoundInModeCircular) {
 TEST(TensorScatter, WorksAlongAnotherAxis) {
     const Tensor past = tensor_of<float>({1, 2, 3}, std::vector<float>(6, 0.5F));
     expect_result(
-        {"TensorScatter", {past, counted({1, 2, 1}), list_of({1})}, 0, {{"axis", int64_t{-1}}}},
+        {"TensorScatter", {past, counted({1, 2, 1}), list_of({1})}, {{"axis", int64_t{-1}}}},
         tensor_of<float>({1, 2, 3}, {0.5F, 1, 0.5F, 0.5F, 2, 0.5F}));
 }
 
@@ -53,10 +53,9 @@ TEST(TensorScatter, NamesAnIndexThatLeavesTheCache) {
 }
 
 TEST(TensorScatter, NamesFoundAndNeeded) {
-    const ValueFact past = unknown_of(DType::kFloat32, {2, 3, 4});
+    const ValueFact past = fact_of({2, 3, 4});
     const auto error = [&](std::vector<DimSpec> update, Attributes attributes = {}) {
-        return inferred_type("TensorScatter",
-                             {past, unknown_of(DType::kFloat32, std::move(update))},
+        return inferred_type("TensorScatter", {past, fact_of(std::move(update))},
                              std::move(attributes));
     };
     EXPECT_EQ(error({"n", 2, 4}), "f32[2,3,4]");
@@ -67,7 +66,7 @@ TEST(TensorScatter, NamesFoundAndNeeded) {
     EXPECT_THAT(error({2, 3, 4}, {{"axis", int64_t{3}}}), HasSubstr("found 3"));
     EXPECT_THAT(error({2, 3, 4}, {{"mode", std::string("ring")}}),
                 AllOf(HasSubstr("ring"), HasSubstr("linear or circular")));
-    EXPECT_THAT(inferred_type("TensorScatter", {past, unknown_of(DType::kFloat16, {2, 3, 4})}),
+    EXPECT_THAT(inferred_type("TensorScatter", {past, fact_of({2, 3, 4}, DType::kFloat16)}),
                 HasSubstr("f16"));
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/operator_runs.h"
+#include "support/one_node.h"
 
 namespace leat::testing {
 namespace {
@@ -25,7 +25,7 @@ class TfIdf : public ::testing::TestWithParam<const char*> {
   protected:
     std::vector<float> result(const Attributes& attributes) const {
         const Tensor x = *Tensor::from<int64_t>({4}, Ints{1, 2, 2, 3});
-        const auto got = results_of(GetParam(), "TfIdfVectorizer", {x}, attributes);
+        const auto got = results_of(GetParam(), {"TfIdfVectorizer", {x}, attributes});
         EXPECT_TRUE(got.ok()) << got.error().message();
         return got.ok() ? elements_of<float>((*got)[0]) : std::vector<float>();
     }
@@ -47,7 +47,7 @@ TEST_P(TfIdf, AddsUpWhereNGramsShareAColumn) {
 TEST_P(TfIdf, NamesWhatIsWrong) {
     const Tensor x = *Tensor::from<int64_t>({1}, Ints{1});
     Attributes attributes = pool("TF", {0, 1});
-    const auto got = results_of(GetParam(), "TfIdfVectorizer", {x}, attributes);
+    const auto got = results_of(GetParam(), {"TfIdfVectorizer", {x}, attributes});
     ASSERT_FALSE(got.ok());
     EXPECT_THAT(got.error().message(), HasSubstr("ngram_indexes"));
 }
