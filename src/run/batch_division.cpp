@@ -16,6 +16,7 @@ std::vector<BatchRows> share_rows(std::span<const ThreadGroup> groups, int64_t b
     for (const ThreadGroup& group : groups) {
         threads += group.executor->worker_count();
     }
+    threads = std::max(threads, int64_t{1});
     std::vector<BatchRows> rows;
     rows.reserve(groups.size());
     int64_t before = 0;  // threads
