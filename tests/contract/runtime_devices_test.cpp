@@ -380,9 +380,8 @@ TEST(Conformance, RunsFoldersOfTestsOnABackend) {
     const Runtime runtime(sim_options());
     ConformanceOptions options;
     options.compile.devices = "sim";
-    // Strings are the host's on every backend; nothing runs the last one.
-    options.filters = {"test_tanh_example", "test_cast_FLOAT_to_STRING",
-                       "test_tfidfvectorizer_tf_uniandbigrams_skip5"};
+    // Strings are the host's on every backend; a device of `sim` takes no Loop.
+    options.filters = {"test_tanh_example", "test_cast_FLOAT_to_STRING", "test_loop11"};
     size_t told = 0;
     options.on_test = [&told](std::string_view, size_t, size_t) { ++told; };
     const auto report = run_conformance(runtime, data / "node", options);

@@ -31,7 +31,7 @@ TEST(OddDType, OfAnInputIsAnError) {
     graph.output("y", graph.add("Relu", {graph.input("x", kNoType, {4})}));
     EXPECT_THAT(graph.verify().message(),
                 AllOf(HasSubstr("input 'x'"), HasSubstr("found unknown type 200; needed a number "
-                                                        "from 1 to 26")));
+                                                        "from 1 to 28")));
     EXPECT_THAT(Runtime().compile(graph).error().message(), HasSubstr("input 'x'"));
     EXPECT_THAT(graph.to_text(), HasSubstr("undefined"));
     EXPECT_EQ(graph.inputs().at(0).dtype, DType::kUndefined);
