@@ -21,7 +21,7 @@ Result<std::unique_ptr<CpuKernel>> make_center_crop_pad(PrepareContext& context)
     }
     const CenterBox box = CenterBox::make(x.shape, y.shape);
     std::vector<CopyJob> jobs;
-    jobs.reserve(size_t(2 * y.shape.rank() + 1));
+    jobs.reserve(2 * size_t(y.shape.rank()) + 1);
     jobs.push_back(
         {0, 0,
          StridedCopy(copy_axes(box.extents, x.strides, y.strides), element_bytes(y.dtype),

@@ -46,6 +46,15 @@ void advance_block_index(BlockIndex& index, const std::vector<int64_t>& extents,
     }
 }
 
+// The columns of one line of blocks, in the pixels from `first` on, which may lie before the line.
+template <class T>
+void add_block_line(
+    const T* columns, const IndexRange& inside, int64_t stride, double* sums, int64_t first) {
+    for (int64_t b = inside.begin; b < inside.end; ++b) {
+        sums[first + b * stride] += double(columns[b]);
+    }
+}
+
 template <class T>
 void add_image_channel(const Col2ImParams& params, const T* columns, double* sums) {
     const ColumnBlocks& blocks = params.blocks;
@@ -60,10 +69,7 @@ void add_image_channel(const Col2ImParams& params, const T* columns, double* sum
         for (int64_t outer = 0; outer < params.outer_blocks; ++outer, columns += count) {
             const int64_t line = line_of_pixels(blocks, tap, at);
             if (line >= 0) {
-                const int64_t first = line + origin;  // of block 0, which may lie before the line
-                for (int64_t b = inside.begin; b < inside.end; ++b) {
-                    sums[first + b * stride] += double(columns[b]);
-                }
+                add_block_line(columns, inside, stride, sums, line + origin);
             }
             advance_block_index(at, blocks.count, last);
         }

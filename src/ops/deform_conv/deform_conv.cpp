@@ -78,7 +78,7 @@ Status infer_deform_conv(InferContext& context) {
         context.set_output(0, x.dtype, std::nullopt);
         return {};
     }
-    if (dims->size() > size_t(2 + kMaxSpatialRank)) {
+    if (int64_t(dims->size()) > 2 + kMaxSpatialRank) {
         return unsupported("X has too many spatial axes")
             .with_found(x.to_string())
             .with_needed(fmt::format("1 to {} of them", kMaxSpatialRank));

@@ -88,6 +88,13 @@ void read_deformed(const DeformGeometry& deform,
     }
 }
 
+// sums [positions] += values * weight.
+void add_weighted(const std::vector<double>& values, double weight, double* sums) {
+    for (const double value : values) {
+        *sums++ += weight * value;
+    }
+}
+
 // sums [M, positions] += the products of one image.
 template <class T>
 void add_deformed(const DeformGeometry& deform,
@@ -106,10 +113,7 @@ void add_deformed(const DeformGeometry& deform,
             read_deformed(deform, image, c, t, values);
             for (int64_t o = first; o < first + out_group; ++o) {
                 const double weight = widen(weights[(o * in_group + c % in_group) * taps + t]);
-                double* sum = sums.data() + o * positions;
-                for (int64_t p = 0; p < positions; ++p) {
-                    sum[p] += weight * values[size_t(p)];
-                }
+                add_weighted(values, weight, sums.data() + o * positions);
             }
         }
     }

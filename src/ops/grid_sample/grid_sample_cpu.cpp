@@ -122,7 +122,7 @@ Result<std::unique_ptr<cpu::CpuKernel>> make_grid_sample(cpu::PrepareContext& co
     params.rank = rank;
     double taps = 1;
     for (int axis = 0; axis < rank; ++axis) {
-        params.extents[size_t(kMostSampledAxes - rank + axis)] = x.shape[2 + axis];
+        params.extents[size_t(axis) + size_t(kMostSampledAxes) - size_t(rank)] = x.shape[2 + axis];
         taps *= params.options.taps();
     }
     params.plane = x.shape.element_count(2, x.shape.rank());

@@ -20,6 +20,18 @@ Real coordinate_at(const TensorArg& grid, int64_t index) {
     return Real(load_real(grid.dtype, grid.data, index));
 }
 
+// Behind `tap` along one more axis.
+void append_sample_taps(const SampleTap& tap,
+                        const GridTaps& found,
+                        int64_t extent,
+                        std::vector<SampleTap>& taps) {
+    for (size_t i = 0; i < size_t(found.count); ++i) {
+        if (found.index[i] >= 0) {
+            taps.push_back({tap.offset * extent + found.index[i], tap.weight * found.weight[i]});
+        }
+    }
+}
+
 // Precondition: no spatial extent is 0.
 template <class Real>
 void find_sample_taps(const GridSampleOptions& options,
@@ -36,12 +48,7 @@ void find_sample_taps(const GridSampleOptions& options,
         outer.swap(taps);
         taps.clear();
         for (const SampleTap& tap : outer) {
-            for (size_t i = 0; i < size_t(found.count); ++i) {
-                if (found.index[i] >= 0) {
-                    taps.push_back(
-                        {tap.offset * x[2 + axis] + found.index[i], tap.weight * found.weight[i]});
-                }
-            }
+            append_sample_taps(tap, found, x[2 + axis], taps);
         }
     }
 }

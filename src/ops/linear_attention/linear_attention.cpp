@@ -110,8 +110,15 @@ Status check_linear_heads(const NodeData& node, LinearAttentionDims& attention) 
     return {};
 }
 
-Status check_linear_types(const InferContext& context) {
+Status check_linear_input(const InferContext& context, int i) {
     constexpr DTypeSet kTypes = kFloatTypes & ~dtype_set(DType::kFloat64);
+    const std::string_view name = kLinearAttentionNames[size_t(i)];
+    LEAT_RETURN_IF_ERROR(require_dtype(context, i, kTypes, name));
+    LEAT_RETURN_IF_ERROR(require_rank(context, i, i == kLinearPast ? 4 : 3, name));
+    return i == kLinearPast ? Status() : require_same_dtype(context, kLinearQuery, i);
+}
+
+Status check_linear_types(const InferContext& context) {
     LEAT_ASSIGN_OR_RETURN(const auto rule, LinearAttentionRule::of(context.node()));
     for (const auto& [i, is_needed] :
          {std::pair{int(kLinearDecay), rule.decays}, {kLinearBeta, rule.corrects}}) {
@@ -124,12 +131,7 @@ Status check_linear_types(const InferContext& context) {
     }
     for (int i = 0; i < int(kLinearAttentionNames.size()); ++i) {
         if (context.has_input(i)) {
-            const std::string_view name = kLinearAttentionNames[size_t(i)];
-            LEAT_RETURN_IF_ERROR(require_dtype(context, i, kTypes, name));
-            LEAT_RETURN_IF_ERROR(require_rank(context, i, i == kLinearPast ? 4 : 3, name));
-            if (i != kLinearPast) {
-                LEAT_RETURN_IF_ERROR(require_same_dtype(context, kLinearQuery, i));
-            }
+            LEAT_RETURN_IF_ERROR(check_linear_input(context, i));
         }
     }
     return {};
