@@ -14,6 +14,16 @@ double affine_coordinate(int64_t i, int64_t extent, bool align_corners) {
     return double(2 * i + 1) / double(extent) - 1;
 }
 
+// row: a coefficient for each axis, and what is added.
+template <class T>
+T affine_sum(const T* row, const std::array<double, 3>& place, int rank) {
+    double sum = widen(row[rank]);
+    for (int j = 0; j < rank; ++j) {
+        sum += widen(row[j]) * place[size_t(j)];
+    }
+    return narrow<T>(sum);
+}
+
 template <class T>
 Status run_affine_grid(const ReferenceArgs& args) {
     const Shape& shape = args.outputs[0].shape;
@@ -31,12 +41,7 @@ Status run_affine_grid(const ReferenceArgs& args) {
                                                  affine_coordinate(h, extents[1], align_corners),
                                                  affine_coordinate(d, extents[0], align_corners)};
             for (int i = 0; i < rank; ++i) {
-                const T* row = theta + int64_t{i} * (rank + 1);
-                double sum = widen(row[rank]);
-                for (int j = 0; j < rank; ++j) {
-                    sum += widen(row[j]) * place[size_t(j)];
-                }
-                *y++ = narrow<T>(sum);
+                *y++ = affine_sum(theta + int64_t{i} * (rank + 1), place, rank);
             }
         }
     }

@@ -7,6 +7,7 @@ std::vector<OpCase> einsum_cases() {
     const auto add = [&cases](const std::string& name, const std::string& equation,
                               const std::vector<Shape>& shapes, DType dtype = DType::kFloat32) {
         std::vector<CaseInput> inputs;
+        inputs.reserve(shapes.size());
         for (const Shape& shape : shapes) {
             inputs.push_back(random_elements(shape, dtype));
         }

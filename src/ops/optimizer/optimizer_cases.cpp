@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include "conformance/case_inputs.h"
 
 namespace leat::testing {
@@ -33,7 +35,7 @@ std::vector<OpCase> optimizer_cases() {
              {"norm_coefficient_post", 0.01F}});
         for (const std::string mode : {"standard", "nesterov"}) {
             for (const int64_t count : {0, 3}) {
-                add("Momentum", type + "_" + mode + "_" + std::to_string(count), 3, {{3, 4}}, count,
+                add("Momentum", fmt::format("{}_{}_{}", type, mode, count), 3, {{3, 4}}, count,
                     dtype,
                     {{"alpha", 0.95F},
                      {"beta", 0.5F},
