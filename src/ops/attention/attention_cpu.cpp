@@ -29,18 +29,18 @@ struct AttentionVectors {
 // Queries [first, first + rows) of a head.
 struct AttentionBlock {
     const AttentionGeometry& geometry;
-    const TensorArg* mask;
-    const TensorArg* nonpad;
-    int64_t sequence;
-    int64_t head;
-    int64_t first;
-    int64_t rows;
-    const float* q;
-    float* y;      // null: nobody reads it
-    float* shown;  // the block's rows of qk_matmul_output, or null
-    int64_t mode;  // of these
-    AttentionVectors keys;
-    AttentionVectors values;
+    const TensorArg* mask = nullptr;
+    const TensorArg* nonpad = nullptr;
+    int64_t sequence = 0;
+    int64_t head = 0;
+    int64_t first = 0;
+    int64_t rows = 0;
+    const float* q = nullptr;
+    float* y = nullptr;      // null: nobody reads it
+    float* shown = nullptr;  // the block's rows of qk_matmul_output, or null
+    int64_t mode = 0;        // of these
+    AttentionVectors keys = {};
+    AttentionVectors values = {};
 };
 
 using AttendBlock = void (*)(const AttentionBlock& block);
@@ -181,7 +181,9 @@ void add_mask(const AttentionBlock& block, int64_t query, int64_t first, int64_t
     if (block.mask->dtype == DType::kBool) {
         const auto* mask = block.mask->as<const uint8_t>() + place;
         for (int64_t i = 0; i < n; ++i) {
-            scores[i] = mask[i * stride] != 0 ? scores[i] : kMaskedScore;
+            if (mask[i * stride] == 0) {
+                scores[i] = kMaskedScore;
+            }
         }
         return;
     }
@@ -335,8 +337,8 @@ void weigh_block(const AttentionBlock& block,
 // e^(score - base).
 struct AttentionRows {
     std::array<KeyRange, kBlockQueries> ranges;
-    std::array<float, kBlockQueries> largest;
-    std::array<double, kBlockQueries> sums;
+    std::array<float, kBlockQueries> largest{};
+    std::array<double, kBlockQueries> sums{};
     KeyRange all{std::numeric_limits<int64_t>::max(), 0};
 
     explicit AttentionRows(const AttentionBlock& block) {
