@@ -9,7 +9,7 @@ namespace {
 // One channel of one image: the state before it, followed by its input.
 struct CausalLine {
     const TensorArg& input;
-    const TensorArg* past;  // null: zeros
+    const TensorArg* past = nullptr;  // null: zeros
     int64_t line = 0;
     int64_t state = 0;  // positions before the input
     int64_t length = 0;

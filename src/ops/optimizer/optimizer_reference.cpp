@@ -10,6 +10,12 @@ namespace {
 constexpr size_t kMostGroups = 4;
 using OptimizerValues = std::array<double, kMostGroups>;
 
+void store_optimized(const ReferenceArgs& args, size_t output, int64_t i, double value) {
+    if (const TensorArg* to = find_arg(args.outputs, int(output)); to != nullptr) {
+        store_real(to->dtype, to->data, i, value);
+    }
+}
+
 // step(values): of each element of each tensor, from those of the groups X, G, .. to those of the
 // groups of results.
 template <class Step>
@@ -25,10 +31,7 @@ Status for_each_optimized(const ReferenceArgs& args, size_t groups, Step step) {
             }
             const OptimizerValues results = step(values);
             for (size_t group = 0; group + 1 < groups; ++group) {
-                const TensorArg* const to = find_arg(args.outputs, int(group * tensors + t));
-                if (to != nullptr) {
-                    store_real(to->dtype, to->data, i, results[group]);
-                }
+                store_optimized(args, group * tensors + t, i, results[group]);
             }
         }
     }
